@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* For the iterator over devices: 22.11 has no other way to ask which failed. */
+#define ALLOW_EXPERIMENTAL_API
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "eal.h"
+#include "error.h"
+
+#define MAX_VDEVS 64
+
+static char lcores_option[256] = "-l/--lcores";
+static const char *vdevs[MAX_VDEVS]; /* the values of --vdev */
+static unsigned int nb_vdevs;
+
+/*
+ * The value of argv[i] when that is the named option, with "=", joined or in
+ * the next argument; NULL when it is another.
+ */
+static const char *
+option_value(int argc, char **argv, int i, const char *name)
+{
+	size_t length = strlen(name);
+	const char *rest = argv[i] + length;
+
+	if (strncmp(argv[i], name, length) != 0)
+		return NULL;
+	if (*rest == '\0')
+		return i + 1 < argc ? argv[i + 1] : NULL;
+	if (name[1] != '-')
+		return rest;
+	return *rest == '=' ? rest + 1 : NULL;
+}
+
+/* Before EAL starts, since it moves the arguments about. */
+static void
+note_options(int argc, char **argv)
+{
+	static const char *const names[] = { "--lcores", "-l", "-c" };
+	const char *value;
+	unsigned int j;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		for (j = 0; j < RTE_DIM(names); j++) {
+			value = option_value(argc, argv, i, names[j]);
+			if (value != NULL)
+				snprintf(lcores_option, sizeof(lcores_option),
+					 "%s %s", names[j], value);
+		}
+		value = option_value(argc, argv, i, "--vdev");
+		if (value != NULL && nb_vdevs < MAX_VDEVS)
+			vdevs[nb_vdevs++] = value;
+	}
+}
+
+const char *
+eal_lcores_option(void)
+{
+	return lcores_option;
+}
+
+static int
+refuse_vdev(const char *vdev)
+{
+	return REFUSE(STATUS_FAILED,
+		      "--vdev %s: EAL cannot start this device; check its name "
+		      "and arguments, and that its driver is installed",
+		      vdev);
+}
+
+/* EAL's own line tells which one of several it is. */
+static int
+refuse_vdevs(void)
+{
+	char all[512] = "";
+	size_t used = 0;
+	unsigned int i;
+
+	for (i = 0; i < nb_vdevs && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+					 i == 0 ? "" : " --vdev ", vdevs[i]);
+	return refuse_vdev(all);
+}
+
+static int
+refuse_eal(int error)
+{
+	switch (error) {
+	case EACCES:
+	case ENOMEM:
+		return REFUSE(STATUS_FAILED,
+			      "EAL has no memory: use --no-huge -m 512 or "
+			      "reserve hugepages");
+	case ENOTSUP:
+	case ENODEV:
+		if (nb_vdevs != 0)
+			return refuse_vdevs();
+		break;
+	case EINVAL:
+		return REFUSE(STATUS_USAGE,
+			      "EAL refuses its options, which are those before "
+			      "\"--\"; see the line above and --help");
+	case EAGAIN:
+	case EALREADY:
+		return REFUSE(STATUS_FAILED,
+			      "EAL cannot take its place: another program runs "
+			      "there; give each its own --file-prefix");
+	}
+	return REFUSE(STATUS_FAILED,
+		      "EAL does not start (%s); see the lines above",
+		      strerror(error));
+}
+
+static bool
+is_vdev(const char *vdev, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(vdev, name, length) == 0 &&
+	       (vdev[length] == '\0' || vdev[length] == ',');
+}
+
+/* EAL starts without a virtual device that its driver refused; we do not. */
+static int
+check_vdevs(void)
+{
+	struct rte_dev_iterator it;
+	struct rte_device *dev;
+	const char *name;
+	unsigned int i;
+
+	RTE_DEV_FOREACH(dev, "bus=vdev", &it)
+	{
+		if (rte_dev_is_probed(dev))
+			continue;
+		name = rte_dev_name(dev);
+		for (i = 0; i < nb_vdevs; i++)
+			if (is_vdev(vdevs[i], name))
+				return refuse_vdev(vdevs[i]);
+	}
+	return STATUS_OK;
+}
+
+int
+eal_start(int argc, char **argv)
+{
+	int status;
+
+	note_options(argc, argv);
+	if (rte_eal_init(argc, argv) < 0)
+		return refuse_eal(rte_errno);
+	status = check_vdevs();
+	if (status != STATUS_OK)
+		rte_eal_cleanup();
+	return status;
+}

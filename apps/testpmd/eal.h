@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TESTPMD_EAL_H
+#define TESTPMD_EAL_H
+
+/*
+ * Starts EAL, and says in one line what its own many lines mean when it does
+ * not start.
+ */
+
+/* Returns an enum exit_status; unless it is STATUS_OK a line was printed. */
+int
+eal_start(int argc, char **argv);
+
+/*
+ * How the user chose the lcores, for error lines: "-l 0", for example, or
+ * "-l/--lcores" when the choice was EAL's.
+ */
+const char *
+eal_lcores_option(void);
+
+#endif

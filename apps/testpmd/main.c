@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * weir-testpmd: forwards packets between ports, one task for each receive
+ * queue. The main lcore sets everything up, waits, and undoes it in reverse.
+ */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <weir_runtime.h>
+
+#include "eal.h"
+#include "error.h"
+#include "forward.h"
+#include "options.h"
+#include "plan.h"
+#include "stats.h"
+#include "watch.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define WATCH_PERIOD_NS (SECOND_NS / 10)
+#define SHUTDOWN_TIMEOUT_MS 10000
+
+/* Bursts that a stream forwards before others on its worker have their turn. */
+#define BURSTS_PER_POLL 8
+
+struct testpmd {
+	struct options options;
+	struct plan plan;
+	struct weir_runtime *rt;
+	struct stream **streams;
+	sigset_t signals; /* that end the program; blocked in every thread */
+	uint64_t elapsed_ns;
+	struct account account;
+};
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+/* Waits for a signal. Returns true when one came. */
+static bool
+wait_signal(const sigset_t *signals, uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(ns / SECOND_NS),
+		.tv_nsec = (long)(ns % SECOND_NS),
+	};
+
+	return sigtimedwait(signals, NULL, &ts) > 0;
+}
+
+/*
+ * Sleeps most of the time: the main lcore may share its CPU with a worker.
+ *
+ * Returns STATUS_FAILED when all streams have ended by themselves, as they do
+ * only when their ports are gone.
+ */
+static int
+run(struct testpmd *t)
+{
+	struct plan *plan = &t->plan;
+	const uint64_t start = now_ns(), period = t->options.stats_period_ns;
+	const uint64_t end = t->options.run_for_ns == 0
+				     ? UINT64_MAX
+				     : start + t->options.run_for_ns;
+	uint64_t now = start, wake, last_stats = start, next_watch = start;
+	int status = STATUS_OK;
+
+	while (now < end) {
+		if (now >= next_watch) {
+			watch_poll(plan, t->streams);
+			next_watch = now + WATCH_PERIOD_NS;
+		}
+		if (streams_poll(t->streams, plan->nb_streams, false) == 0) {
+			error_line("no stream is left to forward");
+			status = STATUS_FAILED;
+			break;
+		}
+		if (period != 0 && now >= last_stats + period) {
+			stats_print_period(plan, now - last_stats);
+			last_stats = now;
+		}
+		wake = RTE_MIN(next_watch, end);
+		if (period != 0)
+			wake = RTE_MIN(wake, last_stats + period);
+		if (wake > now && wait_signal(&t->signals, wake - now))
+			break;
+		now = now_ns();
+	}
+	t->elapsed_ns = now_ns() - start;
+	return status;
+}
+
+static int
+create_runtime(struct testpmd *t)
+{
+	struct weir_options options;
+	char error[256];
+
+	weir_options_init(&options);
+	options.lcores = t->plan.lcores;
+	options.nb_workers = t->plan.nb_workers;
+	/* A unit is a packet: too small a budget would split bursts. */
+	options.budget =
+		RTE_MAX(options.budget,
+			(unsigned int)t->options.burst * BURSTS_PER_POLL);
+	if (weir_options_validate(&options, error, sizeof(error)) < 0)
+		return REFUSE(STATUS_FAILED, "%s: %s", eal_lcores_option(),
+			      error);
+	t->rt = weir_runtime_create(&options);
+	if (t->rt == NULL)
+		return REFUSE(STATUS_FAILED,
+			      "%s: no runtime on these lcores (%s); give EAL "
+			      "more memory with -m, or fewer lcores",
+			      eal_lcores_option(), rte_strerror(rte_errno));
+	return STATUS_OK;
+}
+
+static int
+start(struct testpmd *t)
+{
+	int rc;
+
+	rc = plan_make(&t->plan, &t->options);
+	if (rc != STATUS_OK)
+		return rc;
+	rc = ports_start(&t->plan, &t->options);
+	if (rc != STATUS_OK)
+		return rc;
+	rc = create_runtime(t);
+	if (rc != STATUS_OK)
+		return rc;
+	t->streams = streams_create(&t->plan, &t->options, t->rt);
+	if (t->streams == NULL)
+		return STATUS_FAILED;
+	if (t->options.tx_first)
+		ports_tx_first(&t->plan, &t->options);
+	watch_init(&t->plan);
+	if (streams_start(t->streams, t->plan.nb_streams, t->options.mode,
+			  t->rt, &t->plan) < 0)
+		return STATUS_FAILED;
+	printf("forwarding started: mode %s, ports %u, streams %u, "
+	       "workers %u, burst %u\n",
+	       t->options.mode->name, t->plan.nb_ports, t->plan.nb_streams,
+	       t->plan.nb_workers, t->options.burst);
+	return STATUS_OK;
+}
+
+/* Ends the tasks. What does not end cannot be freed either. */
+static int
+shutdown_runtime(struct testpmd *t)
+{
+	struct weir_shutdown_report report = { 0 };
+	int rc;
+
+	rc = weir_runtime_shutdown(t->rt, SHUTDOWN_TIMEOUT_MS, &report);
+	t->account.tasks_left = report.live_tasks;
+	if (rc < 0)
+		return REFUSE(STATUS_FAILED,
+			      "the runtime does not end within %u s (%s)",
+			      SHUTDOWN_TIMEOUT_MS / 1000, strerror(-rc));
+	if (report.ring_entries != 0)
+		error_line("left in the runtime: %llu queue entries",
+			   (unsigned long long)report.ring_entries);
+	return STATUS_OK;
+}
+
+/* Undoes start(), however far it came. Returns the program's status. */
+static int
+finish(struct testpmd *t, int status)
+{
+	unsigned int nb_streams = t->plan.nb_streams;
+	bool started = status == STATUS_OK || t->elapsed_ns != 0;
+
+	if (t->rt != NULL && shutdown_runtime(t) != STATUS_OK) {
+		/* Workers still run in this memory: leave it to the kernel. */
+		stats_print_account(&t->account);
+		fflush(stdout);
+		_Exit(STATUS_FAILED);
+	}
+	if (t->streams != NULL)
+		streams_poll(t->streams, nb_streams, true);
+	if (started)
+		stats_print_totals(&t->plan, t->streams, t->options.mode, t->rt,
+				   t->elapsed_ns, &t->account);
+	streams_free(t->streams, nb_streams);
+	weir_runtime_free(t->rt);
+	ports_close(&t->plan);
+	t->account.mbufs_left = pools_free(&t->plan);
+	plan_free(&t->plan);
+	if (started)
+		stats_print_account(&t->account);
+	if (t->account.tasks_left != 0 || t->account.mbufs_left != 0)
+		status = STATUS_FAILED;
+	return status;
+}
+
+/* Splits the command line at "--"; returns the number of EAL's arguments. */
+static int
+split_arguments(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return i;
+	return argc;
+}
+
+static void
+print_usage(const char *program)
+{
+	printf("\n");
+	options_print_help(program);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct testpmd t; /* too large for a stack */
+	int eal_argc = split_arguments(argc, argv);
+	int own_argc = argc - eal_argc;
+	int status;
+
+	/* Whoever reads our lines through a pipe waits for them. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	/* With no "--", one argument is made of nothing: the program's name. */
+	status = options_parse(own_argc > 0 ? own_argc : 1,
+			       own_argc > 0 ? &argv[eal_argc] : argv,
+			       &t.options);
+	if (status != STATUS_OK)
+		return status;
+	if (t.options.help) {
+		options_print_help(argv[0]);
+		return STATUS_OK;
+	}
+	/* Before EAL makes threads, so that none of them takes a signal. */
+	sigemptyset(&t.signals);
+	sigaddset(&t.signals, SIGINT);
+	sigaddset(&t.signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &t.signals, NULL);
+	rte_set_application_usage_hook(print_usage);
+	status = eal_start(eal_argc, argv);
+	if (status != STATUS_OK)
+		return status;
+	status = start(&t);
+	if (status == STATUS_OK)
+		status = run(&t);
+	status = finish(&t, status);
+	rte_eal_cleanup();
+	return status;
+}

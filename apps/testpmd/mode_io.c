@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* io: packets go on as they are; their data is not touched. */
+
+#include "forward.h"
+
+static int
+io_poll(struct weir_context *ctx, void *state)
+{
+	return forward_poll(ctx, state, NULL);
+}
+
+const struct forward_mode forward_mode_io = {
+	.name = "io",
+	.receives = true,
+	.sends = true,
+	.task = FORWARD_TASK("io", io_poll),
+};

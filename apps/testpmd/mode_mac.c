@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* mac: the sending port's address becomes the source, its peer's the target. */
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "forward.h"
+
+static __rte_always_inline void
+mac_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
+{
+	const struct rte_ether_addr src = s->src;
+	const struct rte_ether_addr dst = s->dst;
+	struct rte_ether_hdr *ether;
+	uint16_t i;
+
+	for (i = 0; i < n; i++) {
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		ether = rte_pktmbuf_mtod(pkts[i], struct rte_ether_hdr *);
+		rte_ether_addr_copy(&dst, &ether->dst_addr);
+		rte_ether_addr_copy(&src, &ether->src_addr);
+	}
+}
+
+static int
+mac_poll(struct weir_context *ctx, void *state)
+{
+	return forward_poll(ctx, state, mac_set);
+}
+
+const struct forward_mode forward_mode_mac = {
+	.name = "mac",
+	.receives = true,
+	.sends = true,
+	.task = FORWARD_TASK("mac", mac_poll),
+};

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include <weir_ethdev.h>
+
+#include "error.h"
+#include "forward.h"
+#include "options.h"
+
+#define DEFAULT_DESCRIPTORS 1024
+#define DEFAULT_BURST 32
+#define MAX_DESCRIPTORS 32768
+#define MAX_SECONDS 1e9
+#define SECOND_NS 1e9
+
+static const struct forward_mode *const forward_modes[] = {
+	&forward_mode_io,     &forward_mode_mac,    &forward_mode_macswap,
+	&forward_mode_rxonly, &forward_mode_txonly,
+};
+
+/* One option: its name, how its value is read, and what --help says. */
+struct option_def {
+	const char *name;
+	const char *value; /* NULL: it takes none */
+	int (*parse)(const char *name, const char *value, struct options *o);
+	const char *help;
+};
+
+void
+error_line(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("weir-testpmd: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* strtoul() without its leniency: digits only, and all of the text. */
+static int
+read_number(const char *text, int base, unsigned long long *number)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return errno != 0 || *end != '\0' ? -EINVAL : 0;
+}
+
+static int
+parse_number(const char *name, const char *value, unsigned long long min,
+	     unsigned long long max, unsigned long long *number)
+{
+	if (read_number(value, 10, number) < 0 || *number < min ||
+	    *number > max)
+		return REFUSE(STATUS_USAGE, "--%s %s: must be %llu to %llu",
+			      name, value, min, max);
+	return STATUS_OK;
+}
+
+static int
+parse_uint16(const char *name, const char *value, uint16_t max,
+	     uint16_t *result)
+{
+	unsigned long long number;
+	int rc;
+
+	rc = parse_number(name, value, 1, max, &number);
+	if (rc == STATUS_OK)
+		*result = (uint16_t)number;
+	return rc;
+}
+
+static int
+parse_uint(const char *name, const char *value, unsigned int max,
+	   unsigned int *result)
+{
+	unsigned long long number;
+	int rc;
+
+	rc = parse_number(name, value, 1, max, &number);
+	if (rc == STATUS_OK)
+		*result = (unsigned int)number;
+	return rc;
+}
+
+static int
+parse_seconds(const char *name, const char *value, bool zero_is_legal,
+	      uint64_t *ns)
+{
+	double seconds;
+	char *end;
+
+	seconds = strtod(value, &end);
+	if (end == value || *end != '\0' || !isfinite(seconds) || seconds < 0 ||
+	    seconds > MAX_SECONDS || (seconds == 0 && !zero_is_legal))
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: must be seconds, %s, decimals allowed",
+			      name, value,
+			      zero_is_legal ? "0 or more" : "more than 0");
+	*ns = (uint64_t)(seconds * SECOND_NS);
+	return STATUS_OK;
+}
+
+static int
+parse_forward_mode(const char *name, const char *value, struct options *o)
+{
+	char known[128] = "";
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(forward_modes); i++) {
+		if (strcmp(value, forward_modes[i]->name) == 0) {
+			o->mode = forward_modes[i];
+			return STATUS_OK;
+		}
+		strcat(known, i == 0 ? "" : ", ");
+		strcat(known, forward_modes[i]->name);
+	}
+	return REFUSE(STATUS_USAGE, "--%s %s: must be one of %s", name, value,
+		      known);
+}
+
+static int
+parse_nb_cores(const char *name, const char *value, struct options *o)
+{
+	return parse_uint(name, value, RTE_MAX_LCORE, &o->nb_cores);
+}
+
+static int
+parse_rxq(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, RTE_MAX_QUEUES_PER_PORT, &o->rxq);
+}
+
+static int
+parse_txq(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, RTE_MAX_QUEUES_PER_PORT, &o->txq);
+}
+
+static int
+parse_rxd(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, MAX_DESCRIPTORS, &o->rxd);
+}
+
+static int
+parse_txd(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, MAX_DESCRIPTORS, &o->txd);
+}
+
+static int
+parse_burst(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, WEIR_BURST_MAX, &o->burst);
+}
+
+static int
+parse_stats_period(const char *name, const char *value, struct options *o)
+{
+	return parse_seconds(name, value, true, &o->stats_period_ns);
+}
+
+static int
+parse_run_for(const char *name, const char *value, struct options *o)
+{
+	return parse_seconds(name, value, false, &o->run_for_ns);
+}
+
+static int
+parse_auto_start(const char *name, const char *value, struct options *o)
+{
+	/* Forwarding has no other way to start. */
+	return STATUS_OK;
+}
+
+static int
+parse_tx_first(const char *name, const char *value, struct options *o)
+{
+	o->tx_first = true;
+	return STATUS_OK;
+}
+
+static int
+parse_portmask(const char *name, const char *value, struct options *o)
+{
+	unsigned long long mask;
+
+	if (read_number(value, 16, &mask) < 0 || mask == 0)
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: must be a hexadecimal mask of ports, "
+			      "for example 0x3",
+			      name, value);
+	o->portmask = mask;
+	return STATUS_OK;
+}
+
+static int
+parse_total_num_mbufs(const char *name, const char *value, struct options *o)
+{
+	return parse_uint(name, value, 1u << 30, &o->nb_mbufs);
+}
+
+/* Adds one (port,queue,lcore) and leaves *text behind it. */
+static int
+parse_config_entry(const char **text, struct options *o)
+{
+	struct queue_lcore *entry = &o->config[o->nb_config];
+	unsigned int port, queue, lcore, i;
+	int length = 0;
+
+	if (sscanf(*text, "(%5u,%5u,%5u)%n", &port, &queue, &lcore, &length) !=
+		    3 ||
+	    length == 0 || port > UINT16_MAX || queue > UINT16_MAX)
+		return -EINVAL;
+	if (o->nb_config == RTE_DIM(o->config))
+		return -ENOSPC;
+	for (i = 0; i < o->nb_config; i++)
+		if (o->config[i].port == port && o->config[i].queue == queue)
+			return -EEXIST;
+	*entry = (struct queue_lcore){ port, queue, lcore };
+	o->nb_config++;
+	*text += length;
+	return 0;
+}
+
+static int
+parse_config(const char *name, const char *value, struct options *o)
+{
+	const char *text = value;
+	int rc;
+
+	o->nb_config = 0;
+	for (;;) {
+		rc = parse_config_entry(&text, o);
+		if (rc < 0 || *text == '\0')
+			break;
+		if (*text++ != ',') {
+			rc = -EINVAL;
+			break;
+		}
+	}
+	switch (rc) {
+	case 0:
+		return STATUS_OK;
+	case -EEXIST:
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: a queue is given twice at %s; "
+			      "name each (port,queue) once",
+			      name, value, text);
+	case -ENOSPC:
+		return REFUSE(STATUS_USAGE,
+			      "--%s %.20s...: must be at most %u "
+			      "queues",
+			      name, value, OPTIONS_CONFIG_MAX);
+	default:
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: must be like "
+			      "(port,queue,lcore),(port,queue,lcore)",
+			      name, value);
+	}
+}
+
+static int
+parse_eth_peer(const char *name, const char *value, struct options *o)
+{
+	struct rte_ether_addr addr;
+	unsigned int port;
+	int length = 0;
+
+	if (sscanf(value, "%5u,%n", &port, &length) != 1 || length == 0 ||
+	    port >= RTE_MAX_ETHPORTS ||
+	    rte_ether_unformat_addr(value + length, &addr) != 0)
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: must be like 0,02:00:00:00:00:01 with "
+			      "a port below %u",
+			      name, value, RTE_MAX_ETHPORTS);
+	o->eth_peer[port] = addr;
+	return STATUS_OK;
+}
+
+static int
+parse_help(const char *name, const char *value, struct options *o)
+{
+	o->help = true;
+	return STATUS_OK;
+}
+
+static const struct option_def option_defs[] = {
+	{ "forward-mode", "MODE", parse_forward_mode,
+	  "io (default), mac, macswap, rxonly or txonly" },
+	{ "nb-cores", "N", parse_nb_cores,
+	  "workers, one an lcore; default: every EAL worker lcore" },
+	{ "rxq", "N", parse_rxq, "receive queues a port; default 1" },
+	{ "txq", "N", parse_txq,
+	  "transmit queues a port; default: as many as --rxq" },
+	{ "rxd", "N", parse_rxd, "descriptors a receive queue; default 1024" },
+	{ "txd", "N", parse_txd, "descriptors a transmit queue; default 1024" },
+	{ "burst", "N", parse_burst, "packets a burst, 1 to 512; default 32" },
+	{ "config", "LIST", parse_config,
+	  "(port,queue,lcore),...: the worker of each queue;\n"
+	  "default: queues are dealt out, a port's own node first" },
+	{ "portmask", "HEX", parse_portmask, "ports to use; default: all" },
+	{ "total-num-mbufs", "N", parse_total_num_mbufs,
+	  "mbufs of each node's pool; default: what the queues need" },
+	{ "eth-peer", "PORT,MAC", parse_eth_peer,
+	  "destination address of what PORT sends in mac and txonly mode;\n"
+	  "default 02:00:00:00:00:PORT" },
+	{ "tx-first", NULL, parse_tx_first,
+	  "send one burst on each transmit queue before forwarding" },
+	{ "stats-period", "SECONDS", parse_stats_period,
+	  "print statistics this often; decimals allowed; default 0: never" },
+	{ "run-for", "SECONDS", parse_run_for,
+	  "end by itself; decimals allowed; default: run until SIGINT or\n"
+	  "SIGTERM" },
+	{ "auto-start", NULL, parse_auto_start,
+	  "accepted for testpmd's sake: forwarding always starts by itself" },
+	{ "help", NULL, parse_help, "print this and exit" },
+};
+
+static void
+options_default(struct options *o)
+{
+	unsigned int i;
+
+	memset(o, 0, sizeof(*o));
+	o->mode = forward_modes[0];
+	o->rxd = DEFAULT_DESCRIPTORS;
+	o->txd = DEFAULT_DESCRIPTORS;
+	o->burst = DEFAULT_BURST;
+	/* Locally administered, and told apart by the port, as testpmd does. */
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		o->eth_peer[i] =
+			(struct rte_ether_addr){ { RTE_ETHER_LOCAL_ADMIN_ADDR,
+						   0, 0, 0, 0, (uint8_t)i } };
+}
+
+/* What getopt_long() did not like: it does not say why. */
+static int
+refuse_option(const char *word, int kind)
+{
+	if (kind == ':')
+		return REFUSE(STATUS_USAGE, "%s: needs a value; see --help",
+			      word);
+	if (optopt != 0 && strncmp(word, "--", 2) == 0)
+		return REFUSE(STATUS_USAGE, "%s: takes no value; see --help",
+			      word);
+	return REFUSE(STATUS_USAGE, "%s: no such option; see --help", word);
+}
+
+int
+options_parse(int argc, char **argv, struct options *o)
+{
+	struct option longopts[RTE_DIM(option_defs) + 1];
+	const struct option_def *def;
+	const char *word;
+	unsigned int i;
+	int index, kind, rc;
+
+	memset(longopts, 0, sizeof(longopts));
+	for (i = 0; i < RTE_DIM(option_defs); i++) {
+		def = &option_defs[i];
+		longopts[i].name = def->name;
+		longopts[i].has_arg =
+			def->value != NULL ? required_argument : no_argument;
+		/* Above every character, so that optopt tells them apart. */
+		longopts[i].val = 256 + (int)i;
+	}
+	options_default(o);
+	optind = 0; /* glibc: start afresh; EAL uses getopt too */
+	opterr = 0;
+	for (;;) {
+		word = argv[optind == 0 ? 1 : optind];
+		kind = getopt_long(argc, argv, "+:", longopts, &index);
+		if (kind == -1)
+			break;
+		if (kind < 256)
+			return refuse_option(word, kind);
+		def = &option_defs[kind - 256];
+		rc = def->parse(def->name, optarg, o);
+		if (rc != STATUS_OK)
+			return rc;
+	}
+	if (optind < argc)
+		return REFUSE(STATUS_USAGE,
+			      "%s: unexpected; options begin with --, "
+			      "see --help",
+			      argv[optind]);
+	return STATUS_OK;
+}
+
+void
+options_print_help(const char *program)
+{
+	const struct option_def *def;
+	const char *line, *end;
+	char left[40];
+	unsigned int i;
+
+	printf("usage: %s [EAL options] -- [options]\n\n", program);
+	for (i = 0; i < RTE_DIM(option_defs); i++) {
+		def = &option_defs[i];
+		snprintf(left, sizeof(left), "--%s%s%s", def->name,
+			 def->value != NULL ? " " : "",
+			 def->value != NULL ? def->value : "");
+		for (line = def->help; *line != '\0'; line = end) {
+			end = line + strcspn(line, "\n");
+			printf("  %-24s %.*s\n", left, (int)(end - line), line);
+			left[0] = '\0';
+			end += *end == '\n';
+		}
+	}
+	printf("\nPorts forward in pairs: 0 to 1 and back, 2 to 3 and back; a "
+	       "last port without\na partner forwards to itself.\n"
+	       "Without hugepages: --no-huge -m 512 among the EAL options.\n");
+}

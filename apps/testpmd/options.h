@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TESTPMD_OPTIONS_H
+#define TESTPMD_OPTIONS_H
+
+/*
+ * The program's own options: what follows "--" on the command line. Parsing
+ * looks at nothing but the command line; whether the lcores and ports exist is
+ * checked in plan.c, once EAL knows.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_config.h>
+#include <rte_ether.h>
+
+#define OPTIONS_CONFIG_MAX 1024
+
+struct forward_mode;
+
+/* One (port,queue,lcore) of --config. */
+struct queue_lcore {
+	uint16_t port;
+	uint16_t queue;
+	unsigned int lcore;
+};
+
+struct options {
+	const struct forward_mode *mode;
+	unsigned int nb_cores; /* 0: all worker lcores */
+	uint16_t rxq;	       /* 0: not given */
+	uint16_t txq;	       /* 0: not given */
+	uint16_t rxd;
+	uint16_t txd;
+	uint16_t burst;
+	bool tx_first;
+	bool help;
+	uint64_t portmask;	  /* 0: not given */
+	unsigned int nb_mbufs;	  /* 0: as many as the queues need */
+	uint64_t stats_period_ns; /* 0: never */
+	uint64_t run_for_ns;	  /* 0: until a signal comes */
+	struct rte_ether_addr eth_peer[RTE_MAX_ETHPORTS];
+	unsigned int nb_config; /* 0: queues are dealt to the workers */
+	struct queue_lcore config[OPTIONS_CONFIG_MAX];
+};
+
+/*
+ * Fills options from argv[1] on; argv[0] is the program's name.
+ *
+ * Returns an enum exit_status; unless it is STATUS_OK a line has been printed.
+ */
+int
+options_parse(int argc, char **argv, struct options *options);
+
+/* Prints the options, each with its default. */
+void
+options_print_help(const char *program);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+
+#include "eal.h"
+#include "error.h"
+#include "forward.h"
+#include "options.h"
+#include "plan.h"
+
+struct port *
+plan_port(struct plan *plan, uint16_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->nb_ports; i++)
+		if (plan->ports[i].id == id)
+			return &plan->ports[i];
+	return NULL;
+}
+
+static int
+plan_ports(struct plan *plan, const struct options *o)
+{
+	uint64_t unknown = o->portmask;
+	uint16_t id;
+	int rc;
+
+	RTE_ETH_FOREACH_DEV(id) {
+		unknown &= ~(UINT64_C(1) << id);
+		if (o->portmask != 0 && (o->portmask >> id & 1) == 0)
+			continue;
+		rc = port_probe(&plan->ports[plan->nb_ports], id);
+		if (rc < 0)
+			return REFUSE(STATUS_FAILED,
+				      "port %u: cannot be asked what it is "
+				      "(%s); leave it out with --portmask",
+				      id, strerror(-rc));
+		plan->nb_ports++;
+	}
+	if (unknown != 0)
+		return REFUSE(STATUS_FAILED,
+			      "--portmask 0x%" PRIx64 ": there is no port %d; "
+			      "give a mask of ports that exist",
+			      o->portmask, __builtin_ctzll(unknown));
+	if (plan->nb_ports == 0)
+		return REFUSE(STATUS_FAILED,
+			      "no ports: bind a device and allow it with -a, "
+			      "or make one with --vdev, for example "
+			      "--vdev net_null0");
+	return STATUS_OK;
+}
+
+static bool
+has_lcore(const struct plan *plan, unsigned int lcore)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->nb_workers; i++)
+		if (plan->lcores[i] == lcore)
+			return true;
+	return false;
+}
+
+/* The lcores that --config names become workers first, in its order. */
+static int
+plan_config_workers(struct plan *plan, const struct options *o)
+{
+	const struct queue_lcore *entry;
+	unsigned int i;
+
+	for (i = 0; i < o->nb_config; i++) {
+		entry = &o->config[i];
+		if (has_lcore(plan, entry->lcore))
+			continue;
+		if (entry->lcore == rte_get_main_lcore())
+			return REFUSE(STATUS_FAILED,
+				      "--config (%u,%u,%u): lcore %u is the "
+				      "main lcore; name a worker lcore of %s",
+				      entry->port, entry->queue, entry->lcore,
+				      entry->lcore, eal_lcores_option());
+		if (entry->lcore >= RTE_MAX_LCORE ||
+		    !rte_lcore_is_enabled(entry->lcore))
+			return REFUSE(STATUS_FAILED,
+				      "--config (%u,%u,%u): lcore %u is not "
+				      "among EAL's; name a worker lcore of %s",
+				      entry->port, entry->queue, entry->lcore,
+				      entry->lcore, eal_lcores_option());
+		plan->lcores[plan->nb_workers++] = entry->lcore;
+	}
+	return STATUS_OK;
+}
+
+static int
+plan_workers(struct plan *plan, const struct options *o)
+{
+	unsigned int available = rte_lcore_count() - 1;
+	unsigned int lcore, wanted;
+	int rc;
+
+	if (available == 0)
+		return REFUSE(STATUS_FAILED,
+			      "%s: leaves no worker lcore beside the main one; "
+			      "name two or more, for example "
+			      "--lcores 0@0,1@0",
+			      eal_lcores_option());
+	if (o->nb_cores > available)
+		return REFUSE(STATUS_FAILED,
+			      "--nb-cores %u: %s gives %u worker lcores; lower "
+			      "the one or raise the other",
+			      o->nb_cores, eal_lcores_option(), available);
+	rc = plan_config_workers(plan, o);
+	if (rc != STATUS_OK)
+		return rc;
+	if (o->nb_cores != 0 && o->nb_cores < plan->nb_workers)
+		return REFUSE(STATUS_FAILED,
+			      "--nb-cores %u: --config names %u lcores; give "
+			      "at least that many or leave it out",
+			      o->nb_cores, plan->nb_workers);
+	wanted = o->nb_cores;
+	if (wanted == 0)
+		wanted = o->nb_config != 0 ? plan->nb_workers : available;
+	RTE_LCORE_FOREACH_WORKER(lcore) {
+		if (plan->nb_workers >= wanted)
+			break;
+		if (!has_lcore(plan, lcore))
+			plan->lcores[plan->nb_workers++] = lcore;
+	}
+	return STATUS_OK;
+}
+
+/* Counts each port's queues in --config; they must be 0 to some number. */
+static int
+plan_config_queues(struct plan *plan, const struct options *o)
+{
+	const char *kind = o->mode->receives ? "receive" : "transmit";
+	const struct queue_lcore *entry;
+	struct port *port;
+	unsigned int i, max;
+
+	for (i = 0; i < o->nb_config; i++) {
+		entry = &o->config[i];
+		port = plan_port(plan, entry->port);
+		if (port == NULL)
+			return REFUSE(STATUS_FAILED,
+				      "--config (%u,%u,%u): port %u does not "
+				      "exist or --portmask leaves it out",
+				      entry->port, entry->queue, entry->lcore,
+				      entry->port);
+		max = o->mode->receives ? port->max_rxq : port->max_txq;
+		if (entry->queue >= max)
+			return REFUSE(STATUS_FAILED,
+				      "--config (%u,%u,%u): port %u (%s) has "
+				      "at most %u %s queues",
+				      entry->port, entry->queue, entry->lcore,
+				      port->id, port->name, max, kind);
+		port->nb_streams++;
+	}
+	/* No queue is named twice, so a number too high means that one lacks. */
+	for (i = 0; i < o->nb_config; i++) {
+		entry = &o->config[i];
+		port = plan_port(plan, entry->port);
+		if (entry->queue >= port->nb_streams)
+			return REFUSE(STATUS_FAILED,
+				      "--config (%u,%u,%u): a queue of port %u "
+				      "below %u is missing; name them all, "
+				      "from 0",
+				      entry->port, entry->queue, entry->lcore,
+				      entry->port, entry->queue);
+	}
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		if (port->nb_streams == 0)
+			return REFUSE(STATUS_FAILED,
+				      "--config: names no queue of port %u; "
+				      "add one or leave the port out with "
+				      "--portmask",
+				      port->id);
+		if (o->mode->receives && o->rxq != 0 &&
+		    o->rxq != port->nb_streams)
+			return REFUSE(STATUS_FAILED,
+				      "--rxq %u: --config names %u queues of "
+				      "port %u; make them equal or leave "
+				      "--rxq out",
+				      o->rxq, port->nb_streams, port->id);
+	}
+	return STATUS_OK;
+}
+
+/* In testpmd's paired topology. */
+static struct port *
+peer_of(struct plan *plan, unsigned int index)
+{
+	unsigned int peer = index ^ 1;
+
+	return &plan->ports[peer < plan->nb_ports ? peer : index];
+}
+
+static int
+check_queue_counts(const struct port *port, const struct port *sender,
+		   const struct options *o)
+{
+	if (port->nb_rxq > port->max_rxq)
+		return REFUSE(STATUS_FAILED,
+			      "--rxq %u: port %u (%s) has at most %u receive "
+			      "queues",
+			      port->nb_rxq, port->id, port->name,
+			      port->max_rxq);
+	if (o->txq != 0 && o->txq > port->max_txq)
+		return REFUSE(STATUS_FAILED,
+			      "--txq %u: port %u (%s) has at most %u transmit "
+			      "queues",
+			      o->txq, port->id, port->name, port->max_txq);
+	if (!o->mode->sends)
+		return STATUS_OK;
+	if (o->txq != 0 && o->txq < sender->nb_streams)
+		return REFUSE(STATUS_FAILED,
+			      "--txq %u: must be at least %u, one for each "
+			      "queue of port %u in --rxq or --config",
+			      o->txq, sender->nb_streams, sender->id);
+	if (sender->nb_streams > port->max_txq)
+		return REFUSE(STATUS_FAILED,
+			      "--rxq %u: port %u (%s) has at most %u transmit "
+			      "queues, and each queue received from needs its "
+			      "own; lower --rxq",
+			      sender->nb_streams, port->id, port->name,
+			      port->max_txq);
+	return STATUS_OK;
+}
+
+static int
+plan_queues(struct plan *plan, const struct options *o)
+{
+	bool receives = o->mode->receives;
+	struct port *port, *sender;
+	uint16_t given = receives ? o->rxq : o->txq;
+	unsigned int i;
+	int rc;
+
+	if (o->nb_config != 0) {
+		rc = plan_config_queues(plan, o);
+		if (rc != STATUS_OK)
+			return rc;
+	}
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		if (o->nb_config == 0)
+			port->nb_streams = given != 0 ? given : 1;
+	}
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		/* Pairs are mutual: who is sent to by port sends to it. */
+		sender = receives ? peer_of(plan, i) : port;
+		port->nb_rxq = receives ? port->nb_streams : RTE_MAX(o->rxq, 1);
+		port->nb_txq = o->txq != 0 ? o->txq : sender->nb_streams;
+		if (!o->mode->sends && o->txq == 0)
+			port->nb_txq = 1;
+		rc = check_queue_counts(port, sender, o);
+		if (rc != STATUS_OK)
+			return rc;
+		plan->nb_streams += port->nb_streams;
+	}
+	return STATUS_OK;
+}
+
+/* The worker with the fewest streams, of those on the port's node if any. */
+static unsigned int
+deal_worker(const struct plan *plan, const struct port *port,
+	    const unsigned int *load)
+{
+	unsigned int best = UINT_MAX, i;
+	bool local = false, is_local;
+
+	for (i = 0; i < plan->nb_workers; i++) {
+		is_local = (int)rte_lcore_to_socket_id(plan->lcores[i]) ==
+			   port->node;
+		if (best == UINT_MAX || (is_local && !local) ||
+		    (is_local == local && load[i] < load[best])) {
+			best = i;
+			local = is_local;
+		}
+	}
+	return best;
+}
+
+static unsigned int
+config_worker(const struct plan *plan, const struct options *o,
+	      const struct plan_stream *stream)
+{
+	unsigned int lcore = LCORE_ID_ANY, i;
+
+	for (i = 0; i < o->nb_config; i++)
+		if (o->config[i].port == stream->rx_port->id &&
+		    o->config[i].queue == stream->queue)
+			lcore = o->config[i].lcore;
+	for (i = 0; i < plan->nb_workers - 1; i++)
+		if (plan->lcores[i] == lcore)
+			break;
+	return i;
+}
+
+static int
+plan_streams(struct plan *plan, const struct options *o)
+{
+	unsigned int load[RTE_MAX_LCORE] = { 0 };
+	struct plan_stream *stream;
+	unsigned int i;
+	uint16_t queue;
+
+	plan->streams = calloc(plan->nb_streams, sizeof(*plan->streams));
+	if (plan->streams == NULL)
+		return REFUSE(STATUS_FAILED,
+			      "no memory for %u streams; lower "
+			      "--rxq",
+			      plan->nb_streams);
+	stream = plan->streams;
+	for (i = 0; i < plan->nb_ports; i++) {
+		for (queue = 0; queue < plan->ports[i].nb_streams; queue++) {
+			stream->rx_port = &plan->ports[i];
+			stream->tx_port = o->mode->receives ? peer_of(plan, i)
+							    : stream->rx_port;
+			stream->queue = queue;
+			if (o->nb_config != 0)
+				stream->worker = config_worker(plan, o, stream);
+			else
+				stream->worker = deal_worker(
+					plan, stream->rx_port, load);
+			load[stream->worker]++;
+			stream++;
+		}
+	}
+	return STATUS_OK;
+}
+
+int
+plan_make(struct plan *plan, const struct options *o)
+{
+	unsigned int i;
+	int rc;
+
+	memset(plan, 0, sizeof(*plan));
+	rc = plan_ports(plan, o);
+	if (rc != STATUS_OK)
+		return rc;
+	rc = plan_workers(plan, o);
+	if (rc != STATUS_OK)
+		return rc;
+	/* A device on no node in particular: near the first worker. */
+	for (i = 0; i < plan->nb_ports; i++)
+		if (plan->ports[i].node < 0)
+			plan->ports[i].node =
+				(int)rte_lcore_to_socket_id(plan->lcores[0]);
+	rc = plan_queues(plan, o);
+	if (rc != STATUS_OK)
+		return rc;
+	return plan_streams(plan, o);
+}
+
+void
+plan_free(struct plan *plan)
+{
+	free(plan->streams);
+	plan->streams = NULL;
+}

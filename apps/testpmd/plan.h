@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TESTPMD_PLAN_H
+#define TESTPMD_PLAN_H
+
+/*
+ * The plan: which ports, which workers, and which queue on which worker. Made
+ * from the options once EAL is up; nothing is started before it is complete.
+ */
+
+#include <rte_config.h>
+
+#include "port.h"
+
+struct options;
+
+/* One stream to be. */
+struct plan_stream {
+	struct port *rx_port; /* the port itself when the mode only sends */
+	struct port *tx_port;
+	uint16_t queue; /* of both */
+	unsigned int worker;
+};
+
+struct plan {
+	unsigned int nb_ports;
+	struct port ports[RTE_MAX_ETHPORTS];
+	unsigned int nb_workers;
+	unsigned int lcores[RTE_MAX_LCORE]; /* of the workers */
+	unsigned int nb_streams;
+	struct plan_stream *streams;
+};
+
+/*
+ * Makes the plan, or says in a line why there can be none.
+ *
+ * Returns an enum exit_status; in any case plan_free() is due.
+ */
+int
+plan_make(struct plan *plan, const struct options *options);
+
+void
+plan_free(struct plan *plan);
+
+/* The port of that id in the plan, or NULL. */
+struct port *
+plan_port(struct plan *plan, uint16_t id);
+
+#endif

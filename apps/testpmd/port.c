@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <weir_ethdev.h>
+
+#include "error.h"
+#include "options.h"
+#include "packet.h"
+#include "plan.h"
+#include "port.h"
+
+/* mbufs that each lcore may keep for itself. */
+#define POOL_CACHE 256u
+#define POOL_MIN 4096u
+
+/* Software rings hold less than this; see ports_close(). */
+#define DRAIN_MAX 65536
+
+int
+port_probe(struct port *port, uint16_t id)
+{
+	struct rte_eth_dev_info info;
+	int rc;
+
+	memset(port, 0, sizeof(*port));
+	port->id = id;
+	rc = rte_eth_dev_info_get(id, &info);
+	if (rc < 0)
+		return rc;
+	rc = rte_eth_dev_get_name_by_port(id, port->name);
+	if (rc < 0)
+		return rc;
+	port->node = rte_eth_dev_socket_id(id);
+	port->max_rxq = info.max_rx_queues;
+	port->max_txq = info.max_tx_queues;
+	port->if_index = info.if_index;
+	return 0;
+}
+
+/*
+ * What can be in flight at once: full descriptor rings, what each stream holds
+ * in its hands and holds back, and what lcores keep in their caches. A packet
+ * may be sent by a port on another node, so every pool serves all queues.
+ */
+static unsigned int
+mbufs_needed(const struct plan *plan, const struct options *o)
+{
+	/* A cache is flushed at one and a half times its size. */
+	unsigned int n = (plan->nb_workers + 1) * POOL_CACHE * 3 / 2;
+	unsigned int i;
+
+	for (i = 0; i < plan->nb_ports; i++) {
+		n += (unsigned int)plan->ports[i].nb_rxq * plan->ports[i].rxd;
+		n += (unsigned int)plan->ports[i].nb_txq * plan->ports[i].txd;
+	}
+	return n + plan->nb_streams * (2u * o->burst + WEIR_BURST_MAX);
+}
+
+static struct rte_mempool *
+find_pool(const struct plan *plan, unsigned int n, int node)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (plan->ports[i].node == node)
+			return plan->ports[i].pool;
+	return NULL;
+}
+
+static int
+pools_create(struct plan *plan, const struct options *o)
+{
+	unsigned int needed = mbufs_needed(plan, o), n, i;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct port *port;
+
+	if (o->nb_mbufs != 0 && o->nb_mbufs < needed)
+		return REFUSE(STATUS_FAILED,
+			      "--total-num-mbufs %u: too few for the queues; "
+			      "must be at least %u",
+			      o->nb_mbufs, needed);
+	n = o->nb_mbufs != 0 ? o->nb_mbufs : RTE_MAX(needed, POOL_MIN);
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		port->pool = find_pool(plan, i, port->node);
+		if (port->pool != NULL)
+			continue;
+		snprintf(name, sizeof(name), "testpmd_mbufs_%d", port->node);
+		port->pool = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0,
+						     RTE_MBUF_DEFAULT_BUF_SIZE,
+						     port->node);
+		if (port->pool == NULL)
+			return REFUSE(STATUS_FAILED,
+				      "--total-num-mbufs %u: no pool of that "
+				      "size on node %d (%s); give EAL more "
+				      "memory with -m, or lower --rxd and "
+				      "--txd",
+				      n, port->node, rte_strerror(rte_errno));
+	}
+	return STATUS_OK;
+}
+
+unsigned int
+pools_free(struct plan *plan)
+{
+	struct rte_mempool *pool;
+	unsigned int left = 0, i, j;
+
+	for (i = 0; i < plan->nb_ports; i++) {
+		pool = plan->ports[i].pool;
+		if (pool == NULL)
+			continue;
+		left += rte_mempool_in_use_count(pool);
+		rte_mempool_free(pool);
+		for (j = i; j < plan->nb_ports; j++)
+			if (plan->ports[j].pool == pool)
+				plan->ports[j].pool = NULL;
+	}
+	return left;
+}
+
+static bool
+has_one_pool(const struct plan *plan)
+{
+	unsigned int i;
+
+	for (i = 1; i < plan->nb_ports; i++)
+		if (plan->ports[i].pool != plan->ports[0].pool)
+			return false;
+	return true;
+}
+
+static int
+port_configure(struct port *port, bool one_pool)
+{
+	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
+	int rc;
+
+	rc = rte_eth_dev_info_get(port->id, &info);
+	if (rc < 0)
+		return rc;
+	if (port->nb_rxq > 1 && info.flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			info.flow_type_rss_offloads &
+			(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	}
+	/* Promises that a queue's mbufs are of one pool and not shared. */
+	if (one_pool &&
+	    (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	if (info.dev_flags != NULL) {
+		conf.intr_conf.lsc =
+			(*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+		conf.intr_conf.rmv =
+			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
+	}
+	port->watched = conf.intr_conf.lsc == 0;
+	return rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq,
+				     &conf);
+}
+
+static int
+port_setup_queues(const struct port *port)
+{
+	unsigned int node = (unsigned int)port->node;
+	uint16_t queue;
+	int rc;
+
+	/* NULL for the queues' options: the PMD's own defaults are meant. */
+	for (queue = 0; queue < port->nb_rxq; queue++) {
+		rc = rte_eth_rx_queue_setup(port->id, queue, port->rxd, node,
+					    NULL, port->pool);
+		if (rc < 0)
+			return rc;
+	}
+	for (queue = 0; queue < port->nb_txq; queue++) {
+		rc = rte_eth_tx_queue_setup(port->id, queue, port->txd, node,
+					    NULL);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+refuse_port(const struct port *port, const char *step, int rc)
+{
+	return REFUSE(STATUS_FAILED,
+		      "port %u (%s): %s fails (%s); check its device "
+		      "arguments, or leave it out with --portmask",
+		      port->id, port->name, step, strerror(-rc));
+}
+
+static int
+port_start(struct port *port, bool one_pool)
+{
+	int rc;
+
+	rc = port_configure(port, one_pool);
+	if (rc < 0)
+		return refuse_port(port, "configuration", rc);
+	rc = port_setup_queues(port);
+	if (rc < 0)
+		return refuse_port(port, "queue set-up", rc);
+	rc = rte_eth_macaddr_get(port->id, &port->mac);
+	if (rc < 0)
+		return refuse_port(port, "asking its address", rc);
+	rc = rte_eth_dev_start(port->id);
+	if (rc < 0)
+		return refuse_port(port, "start", rc);
+	port->started = true;
+	rc = rte_eth_promiscuous_enable(port->id);
+	if (rc < 0 && rc != -ENOTSUP)
+		return refuse_port(port, "promiscuous mode", rc);
+	rte_eth_stats_get(port->id, &port->base);
+	port->last = port->base;
+	return STATUS_OK;
+}
+
+int
+ports_start(struct plan *plan, const struct options *o)
+{
+	struct port *port;
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		port->rxd = o->rxd;
+		port->txd = o->txd;
+		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd,
+						      &port->txd);
+		if (rc < 0)
+			return refuse_port(port, "--rxd or --txd", rc);
+	}
+	rc = pools_create(plan, o);
+	for (i = 0; rc == STATUS_OK && i < plan->nb_ports; i++)
+		rc = port_start(&plan->ports[i], has_one_pool(plan));
+	return rc;
+}
+
+void
+ports_tx_first(struct plan *plan, const struct options *o)
+{
+	struct rte_mbuf *pkts[WEIR_BURST_MAX];
+	struct packet packet;
+	struct port *port;
+	uint16_t queue, sent;
+	unsigned int i;
+
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &plan->ports[i];
+		packet_init(&packet, &port->mac, &o->eth_peer[port->id]);
+		for (queue = 0; queue < port->nb_txq; queue++) {
+			if (rte_pktmbuf_alloc_bulk(port->pool, pkts,
+						   o->burst) != 0)
+				return;
+			packet_write_bulk(&packet, pkts, o->burst);
+			sent = rte_eth_tx_burst(port->id, queue, pkts,
+						o->burst);
+			rte_pktmbuf_free_bulk(&pkts[sent],
+					      (unsigned int)o->burst - sent);
+			port->tx_first += sent;
+		}
+	}
+}
+
+static void
+port_drain(const struct port *port)
+{
+	struct rte_mbuf *pkts[64];
+	unsigned int total;
+	uint16_t queue, n;
+
+	for (queue = 0; queue < port->nb_rxq; queue++) {
+		/* Bounded, since there are ports that never run dry. */
+		for (total = 0; total < DRAIN_MAX; total += n) {
+			n = rte_eth_rx_burst(port->id, queue, pkts,
+					     RTE_DIM(pkts));
+			if (n == 0)
+				break;
+			rte_pktmbuf_free_bulk(pkts, n);
+		}
+	}
+}
+
+void
+ports_close(struct plan *plan)
+{
+	unsigned int i;
+
+	/* All before the first is closed: rings may join them. */
+	for (i = 0; i < plan->nb_ports; i++)
+		if (plan->ports[i].started)
+			port_drain(&plan->ports[i]);
+	for (i = 0; i < plan->nb_ports; i++) {
+		if (plan->ports[i].started)
+			rte_eth_dev_stop(plan->ports[i].id);
+		plan->ports[i].started = false;
+	}
+	for (i = 0; i < plan->nb_ports; i++)
+		rte_eth_dev_close(plan->ports[i].id);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What happens to a whole port: it disappears, or its link changes. The PMD
+ * reports that on EAL's interrupt thread, or the application by calling the same functions.
+ *
+ * P1 An entry is on the list from creation to the beginning of its queue's
+ *    end; both take the mutex, so a report never meets a freed source.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <rte_ethdev.h>
+
+#include "port.h"
+#include "weir_ethdev.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static TAILQ_HEAD(, rxq_entry) entries = TAILQ_HEAD_INITIALIZER(entries);
+
+/* Tells the sources of a port; with `close` they end. */
+static void
+tell(uint16_t port, int error, bool close)
+{
+	struct rxq_entry *e;
+
+	pthread_mutex_lock(&mutex);
+	TAILQ_FOREACH(e, &entries, link) {
+		if (e->port != port)
+			continue;
+		if (close)
+			weir_source_close(e->source, error);
+		else
+			weir_source_alert(e->source, error);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+static int
+on_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+{
+	RTE_SET_USED(event);
+	RTE_SET_USED(arg);
+	RTE_SET_USED(ret);
+	weir_port_gone(port);
+	return 0;
+}
+
+static int
+on_link(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+{
+	struct rte_eth_link link;
+
+	RTE_SET_USED(event);
+	RTE_SET_USED(arg);
+	RTE_SET_USED(ret);
+	if (rte_eth_link_get_nowait(port, &link) == 0)
+		weir_port_link(port, link.link_status == RTE_ETH_LINK_UP);
+	return 0;
+}
+
+static bool
+is_first_of_port(uint16_t port)
+{
+	struct rxq_entry *e;
+
+	TAILQ_FOREACH(e, &entries, link)
+		if (e->port == port)
+			return false;
+	return true;
+}
+
+static bool
+is_known(uint16_t port, uint16_t queue)
+{
+	struct rxq_entry *e;
+
+	TAILQ_FOREACH(e, &entries, link)
+		if (e->port == port && e->queue == queue)
+			return true;
+	return false;
+}
+
+static void
+stop_watching(uint16_t port)
+{
+	rte_eth_dev_callback_unregister(port, RTE_ETH_EVENT_INTR_RMV,
+					on_removal, NULL);
+	rte_eth_dev_callback_unregister(port, RTE_ETH_EVENT_INTR_LSC, on_link,
+					NULL);
+}
+
+static int
+start_watching(uint16_t port)
+{
+	int rc;
+
+	rc = rte_eth_dev_callback_register(port, RTE_ETH_EVENT_INTR_RMV,
+					   on_removal, NULL);
+	if (rc == 0)
+		rc = rte_eth_dev_callback_register(
+			port, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+	if (rc < 0)
+		stop_watching(port);
+	return rc;
+}
+
+int
+weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
+	       uint16_t queue)
+{
+	int rc = 0;
+
+	e->source = source;
+	e->port = port;
+	e->queue = queue;
+	pthread_mutex_lock(&mutex);
+	if (is_known(port, queue))
+		rc = -EBUSY;
+	else if (is_first_of_port(port))
+		rc = start_watching(port);
+	if (rc == 0)
+		TAILQ_INSERT_TAIL(&entries, e, link);
+	pthread_mutex_unlock(&mutex);
+	return rc;
+}
+
+void
+weir__port_remove(struct rxq_entry *e)
+{
+	pthread_mutex_lock(&mutex);
+	TAILQ_REMOVE(&entries, e, link);
+	if (is_first_of_port(e->port))
+		stop_watching(e->port);
+	pthread_mutex_unlock(&mutex);
+}
+
+void
+weir_port_gone(uint16_t port)
+{
+	tell(port, ENODEV, true);
+}
+
+void
+weir_port_link(uint16_t port, bool up)
+{
+	/* Tasks find out that a link is back by receiving packets. */
+	if (!up)
+		tell(port, ENETDOWN, false);
+}

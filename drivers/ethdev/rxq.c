@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A receive queue as a source.
+ *
+ * A task that finds packets takes them from the PMD itself. Only when it finds none does the home worker
+ * poll the queue for it; what that poll finds is kept in the stash, in order,
+ * until the task comes for it.
+ *
+ * X1 The PMD's receive function runs under the source's lock only (S1).
+ * X2 Packets leave in the order of the queue: the stash is emptied before the
+ *    PMD is asked again.
+ * X3 A packet that was received is with the task, or in the stash, which fini
+ *    frees.
+ */
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "port.h"
+#include "weir_ethdev.h"
+#include "weir_source_driver.h"
+
+struct weir_rxq {
+	uint16_t port;
+	uint16_t queue;
+	uint16_t burst;
+	/* The stash: pkts[first] to pkts[end - 1]. */
+	uint16_t first;
+	uint16_t end;
+	struct rxq_entry entry; /* port.c */
+	struct rte_mbuf *pkts[];
+};
+
+static int
+rxq_poll(void *priv)
+{
+	struct weir_rxq *rxq = priv;
+
+	if (rxq->first == rxq->end) {
+		rxq->first = 0;
+		rxq->end = rte_eth_rx_burst(rxq->port, rxq->queue, rxq->pkts,
+					    rxq->burst);
+	}
+	return rxq->end - rxq->first;
+}
+
+static void
+rxq_fini(void *priv)
+{
+	struct weir_rxq *rxq = priv;
+
+	rte_pktmbuf_free_bulk(&rxq->pkts[rxq->first],
+			      (unsigned int)(rxq->end - rxq->first));
+}
+
+static const struct weir_source_ops rxq_ops = {
+	.name = "ethdev",
+	.flags = WEIR_SOURCE_ANY_THREAD,
+	.poll = rxq_poll,
+	.fini = rxq_fini,
+};
+
+static bool
+queue_exists(uint16_t port, uint16_t queue)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_is_valid_port(port) &&
+	       rte_eth_dev_info_get(port, &info) == 0 &&
+	       queue < info.nb_rx_queues;
+}
+
+struct weir_rxq *
+weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
+		unsigned int worker, uint16_t burst)
+{
+	struct weir_rxq *rxq;
+	int rc;
+
+	if (burst == 0 || burst > WEIR_BURST_MAX || !queue_exists(port, queue)) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	rxq = weir_source_create(rt, &rxq_ops, worker,
+				 sizeof(*rxq) + burst * sizeof(rxq->pkts[0]));
+	if (rxq == NULL)
+		return NULL;
+	rxq->port = port;
+	rxq->queue = queue;
+	rxq->burst = burst;
+	rc = weir__port_add(&rxq->entry, weir_source_of(rxq), port, queue);
+	if (rc < 0) {
+		weir_source_free(rxq);
+		rte_errno = -rc;
+		return NULL;
+	}
+	return rxq;
+}
+
+void
+weir_rxq_free(struct weir_rxq *rxq)
+{
+	if (rxq == NULL)
+		return;
+	weir__port_remove(&rxq->entry);
+	weir_source_free(rxq);
+}
+
+struct weir_source *
+weir_rxq_source(struct weir_rxq *rxq)
+{
+	return weir_source_of(rxq);
+}
+
+static uint16_t
+take_stash(struct weir_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t i;
+
+	n = RTE_MIN(n, (uint16_t)(rxq->end - rxq->first));
+	for (i = 0; i < n; i++)
+		pkts[i] = rxq->pkts[rxq->first + i];
+	rxq->first += n;
+	return n;
+}
+
+int
+weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
+	      struct rte_mbuf **pkts, uint16_t n)
+{
+	int rc;
+
+	rc = weir_source_wait_begin(ctx, rxq);
+	if (unlikely(rc < 0))
+		return rc;
+	if (rxq->first != rxq->end)
+		n = take_stash(rxq, pkts, n);
+	else
+		n = rte_eth_rx_burst(rxq->port, rxq->queue, pkts, n);
+	if (unlikely(n == 0))
+		return weir_source_wait_arm(ctx, rxq);
+	weir_source_wait_ready(ctx, rxq, n);
+	return n;
+}

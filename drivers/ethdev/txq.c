@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A transmit queue that waits for its port instead of dropping.
+ *
+ * What the port does not take is held back, in order, and sent before
+ * anything else. While something is held back weir_txq_ready() makes its task yield, so
+ * the task receives nothing more and packets wait in the RX ring, where the
+ * NIC counts what does not fit. Only a port that makes no progress for the
+ * whole timeout costs packets, and those are counted.
+ *
+ * Y1 Packets go to the port in the order in which they were given to
+ *    weir_txq_send().
+ * Y2 sent + dropped + what is held back is what was given.
+ */
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+
+#include "base/atomic.h"
+#include "weir_ethdev.h"
+#include "weir_task.h"
+
+struct weir_txq {
+	uint16_t port;
+	uint16_t queue;
+	/* Held back: pkts[first] to pkts[end - 1]. */
+	uint16_t first;
+	uint16_t end;
+	uint64_t timeout; /* TSC cycles */
+	uint64_t stuck_since;
+	/* Written by the owning task, read by all. */
+	struct atomic_u64 sent;
+	struct atomic_u64 dropped;
+	struct atomic_u64 retries;
+	struct rte_mbuf *pkts[WEIR_BURST_MAX];
+};
+
+struct weir_txq *
+weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us)
+{
+	struct rte_eth_dev_info info;
+	struct weir_txq *txq;
+
+	if (!rte_eth_dev_is_valid_port(port) ||
+	    rte_eth_dev_info_get(port, &info) != 0 ||
+	    queue >= info.nb_tx_queues) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	txq = rte_zmalloc_socket("txq", sizeof(*txq), RTE_CACHE_LINE_SIZE,
+				 rte_eth_dev_socket_id(port));
+	if (txq == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	txq->port = port;
+	txq->queue = queue;
+	txq->timeout = timeout_us * (rte_get_tsc_hz() / 1000000);
+	return txq;
+}
+
+static void
+drop(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	rte_pktmbuf_free_bulk(pkts, n);
+	atomic_u64_add_owner(&txq->dropped, n);
+}
+
+static void
+drop_backlog(struct weir_txq *txq)
+{
+	drop(txq, &txq->pkts[txq->first], (uint16_t)(txq->end - txq->first));
+	txq->first = txq->end;
+}
+
+/* Sends what is held back; true when nothing is left. */
+static bool
+retry(struct weir_txq *txq)
+{
+	uint16_t n;
+
+	n = rte_eth_tx_burst(txq->port, txq->queue, &txq->pkts[txq->first],
+			     (uint16_t)(txq->end - txq->first));
+	atomic_u64_add_owner(&txq->retries, 1);
+	atomic_u64_add_owner(&txq->sent, n);
+	txq->first += n;
+	if (n > 0)
+		txq->stuck_since = rte_rdtsc();
+	return txq->first == txq->end;
+}
+
+/* As retry(), but gives up after the timeout. */
+static bool
+retry_or_drop(struct weir_txq *txq)
+{
+	if (retry(txq))
+		return true;
+	if (rte_rdtsc() - txq->stuck_since < txq->timeout)
+		return false;
+	drop_backlog(txq);
+	return true;
+}
+
+void
+weir_txq_free(struct weir_txq *txq)
+{
+	if (txq == NULL)
+		return;
+	txq->stuck_since = rte_rdtsc();
+	while (txq->first != txq->end && !retry_or_drop(txq))
+		rte_pause();
+	rte_free(txq);
+}
+
+int
+weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq)
+{
+	if (likely(txq->first == txq->end) || retry_or_drop(txq))
+		return 0;
+	return weir_context_yield(ctx);
+}
+
+static void
+hold_back(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t held = txq->end - txq->first, i, room;
+
+	if (held == 0)
+		txq->stuck_since = rte_rdtsc();
+	for (i = 0; i < held; i++)
+		txq->pkts[i] = txq->pkts[txq->first + i];
+	room = RTE_MIN(n, (uint16_t)(WEIR_BURST_MAX - held));
+	for (i = 0; i < room; i++)
+		txq->pkts[held + i] = pkts[i];
+	txq->first = 0;
+	txq->end = held + room;
+	if (room < n)
+		drop(txq, pkts + room, n - room);
+}
+
+void
+weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t sent = 0;
+
+	/* Y1: nothing overtakes what is held back. */
+	if (likely(txq->first == txq->end)) {
+		sent = rte_eth_tx_burst(txq->port, txq->queue, pkts, n);
+		atomic_u64_add_owner(&txq->sent, sent);
+	}
+	if (unlikely(sent < n))
+		hold_back(txq, pkts + sent, n - sent);
+}
+
+void
+weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats)
+{
+	stats->sent = atomic_u64_load(&txq->sent, RELAXED);
+	stats->dropped = atomic_u64_load(&txq->dropped, RELAXED);
+	stats->retries = atomic_u64_load(&txq->retries, RELAXED);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_ETHDEV_H
+#define WEIR_ETHDEV_H
+
+/**
+ * @file
+ * Ethernet ports: receive queues that tasks wait on, transmit queues with
+ * backpressure.
+ *
+ * The application configures and starts its ports as with any other DPDK
+ * program; these functions take over at the queue.
+ */
+
+#include <rte_mbuf.h>
+
+#include <weir_source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weir_rxq;
+struct weir_txq;
+
+/** Most packets that one call receives or sends. */
+#define WEIR_BURST_MAX 512
+
+/**
+ * Makes a port's receive queue a source of a worker.
+ *
+ * @param worker  The home worker: it polls the queue.
+ * @param burst   Packets that a poll asks for, 1 to WEIR_BURST_MAX.
+ * @return NULL with rte_errno: EINVAL (no such port, queue, worker or burst),
+ * EBUSY (queue is a source already), ENOMEM, ESHUTDOWN.
+ *
+ * Any thread. The port must have been started.
+ */
+WEIR_API struct weir_rxq *
+weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
+		unsigned int worker, uint16_t burst);
+
+/**
+ * Frees the queue and packets that it still holds. NULL is legal.
+ *
+ * Any thread, once no task uses it; before the port is closed.
+ */
+WEIR_API void
+weir_rxq_free(struct weir_rxq *rxq);
+
+/** The queue as a source, for weir_source_close() and statistics. */
+WEIR_API struct weir_source *
+weir_rxq_source(struct weir_rxq *rxq);
+
+/**
+ * Receives packets, or arranges a wake-up.
+ *
+ * Spends a unit of budget a packet, at least one.
+ *
+ * @param pkts  Room for n packets; the caller owns what it gets.
+ * @param n     1 to the burst given at creation.
+ * @return
+ *   Number of packets, 1 to n, in the order of the queue; WEIR_PENDING;
+ *   -ENETDOWN once after the link went down (call again to wait for packets
+ *   to come back); -ENODEV when the port is gone; -ESHUTDOWN when the source
+ *   was closed by the shutdown; -EBUSY when another task waits for this queue.
+ *
+ * The task that ctx belongs to. One task at a time for each queue.
+ */
+WEIR_API int
+weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
+	      struct rte_mbuf **pkts, uint16_t n);
+
+/** Counts of a transmit queue, in packets but for retries. */
+struct weir_txq_stats {
+	uint64_t sent;	  /**< taken by the port */
+	uint64_t dropped; /**< freed: the port took nothing for too long */
+	uint64_t retries; /**< calls to the port with what was held back */
+};
+
+/**
+ * Makes a handle for a port's transmit queue.
+ *
+ * @param timeout_us  Microseconds without progress after which held-back packets are
+ *                    dropped and counted; 0: at once.
+ * @return NULL with rte_errno: EINVAL, ENOMEM.
+ *
+ * Any thread. Afterwards the handle belongs to one task at a time, and so does
+ * the port's queue.
+ */
+WEIR_API struct weir_txq *
+weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us);
+
+/**
+ * Sends what is held back as long as there is progress, drops and counts the
+ * rest, and frees the handle. NULL is legal.
+ *
+ * The owning task, for example in its drop function; or any thread, once no
+ * task uses it. Blocks for at most timeout_us.
+ */
+WEIR_API void
+weir_txq_free(struct weir_txq *txq);
+
+/**
+ * Is the queue ready to take packets? Sends what was held back first.
+ *
+ * @return 0: yes; WEIR_PENDING: the port is full, the task has been told to
+ * yield. A task that returns then receives nothing, so packets wait in the RX ring.
+ *
+ * The owning task.
+ */
+WEIR_API int
+weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq);
+
+/**
+ * Sends packets in order. Takes them all: what the port does not take now is
+ * held back, up to WEIR_BURST_MAX packets; beyond that it is dropped and
+ * counted, which does not happen after weir_txq_ready() gave 0.
+ *
+ * The owning task.
+ */
+WEIR_API void
+weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n);
+
+/** Snapshot of the counts. Any thread. */
+WEIR_API void
+weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);
+
+/**
+ * Ends the receive queues of a port with -ENODEV, since it goes away.
+ *
+ * Called on its own when the PMD reports a removal; applications that remove a
+ * port themselves call it before they stop the port. When it returns, no worker is
+ * inside the PMD's receive function for that port.
+ *
+ * Any thread.
+ */
+WEIR_API void
+weir_port_gone(uint16_t port);
+
+/**
+ * Reports the link state of a port to the tasks that wait on it.
+ *
+ * Called on its own for PMDs with link interrupts; others are for the
+ * application to watch.
+ *
+ * Any thread.
+ */
+WEIR_API void
+weir_port_link(uint16_t port, bool up);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+/*
+ * Doubly linked circular list with the links in the elements. Not safe for
+ * threads: the user's lock guards it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list_link {
+	struct list_link *next;
+	struct list_link *prev;
+};
+
+static inline void
+list_init(struct list_link *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static inline bool
+list_empty(const struct list_link *head)
+{
+	return head->next == head;
+}
+
+static inline void
+list_push_back(struct list_link *head, struct list_link *l)
+{
+	l->next = head;
+	l->prev = head->prev;
+	head->prev->next = l;
+	head->prev = l;
+}
+
+/* The element's links become NULL: see list_linked(). */
+static inline void
+list_remove(struct list_link *l)
+{
+	l->next->prev = l->prev;
+	l->prev->next = l->next;
+	l->next = NULL;
+	l->prev = NULL;
+}
+
+static inline bool
+list_linked(const struct list_link *l)
+{
+	return l->next != NULL;
+}
+
+static inline struct list_link *
+list_pop_front(struct list_link *head)
+{
+	struct list_link *l = head->next;
+
+	if (l == head)
+		return NULL;
+	list_remove(l);
+	return l;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_SOURCE_H
+#define WEIR_SOURCE_H
+
+/**
+ * @file
+ * Sources, as their users see them.
+ *
+ * A source is something that a worker polls for events while it has nothing to
+ * run: a NIC receive queue, a ring. Drivers create them; tasks wait on them
+ * through the driver's own functions.
+ */
+
+#include <weir_common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Counts of one source. */
+struct weir_source_stats {
+	uint64_t polls;	  /**< times it was polled while a task waited */
+	uint64_t events;  /**< of these, times it had something */
+	uint64_t rescues; /**< of these, found by another worker */
+};
+
+/** The index of the worker that polls it. Any thread. */
+WEIR_API unsigned int
+weir_source_worker(const struct weir_source *source);
+
+/** Snapshot of the counts. Any thread. */
+WEIR_API void
+weir_source_stats_get(const struct weir_source *source,
+		      struct weir_source_stats *stats);
+
+/**
+ * Ends a source: its waiter is woken, and every wait on it, now and later,
+ * gives the error. A second call changes nothing.
+ *
+ * @param error  Positive errno, for example ENODEV.
+ *
+ * Any thread. When it returns, no thread is inside the driver's poll.
+ */
+WEIR_API void
+weir_source_close(struct weir_source *source, int error);
+
+/**
+ * Tells the waiter something without ending the source: the next wait gives
+ * the error once, and later ones go on as before.
+ *
+ * @param error  Positive errno, for example ENETDOWN.
+ *
+ * Any thread.
+ */
+WEIR_API void
+weir_source_alert(struct weir_source *source, int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_SOURCE_DRIVER_H
+#define WEIR_SOURCE_DRIVER_H
+
+/**
+ * @file
+ * Sources, as their drivers see them. Applications do not need this header.
+ *
+ * A driver keeps its own struct behind the source and guards it with the
+ * source's lock. Its receive function takes the lock, looks for events and,
+ * when there are none, arms the source for the calling task. The home worker
+ * polls armed sources; `poll` then looks for events with the lock held and
+ * says whether there are any, upon which the waiter is woken.
+ */
+
+#include <weir_source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Another than the home worker may call poll when that one is stuck. */
+#define WEIR_SOURCE_ANY_THREAD (1u << 0)
+
+/** What a kind of source does. */
+struct weir_source_ops {
+	const char *name;
+	unsigned int flags; /**< WEIR_SOURCE_* */
+
+	/**
+	 * Looks for events without waiting, and keeps them.
+	 *
+	 * @return More than 0 when the waiter has something to take, 0 when not,
+	 * -errno when the source is broken: it is then closed with that error.
+	 *
+	 * With the lock held, on a worker; only while a task waits.
+	 */
+	int (*poll)(void *priv);
+
+	/**
+	 * Releases what the source holds. With the lock held, once, on the
+	 * thread that frees the source.
+	 */
+	void (*fini)(void *priv);
+};
+
+/**
+ * Makes a source and gives it to a worker.
+ *
+ * @param priv_size  Bytes for the driver, zeroed, cache-line aligned, on the
+ *                   worker's node.
+ * @return The driver's bytes; NULL with rte_errno (EINVAL, ENOMEM, ESHUTDOWN).
+ *
+ * Any thread.
+ */
+WEIR_API void *
+weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
+		   unsigned int worker, size_t priv_size);
+
+/**
+ * Closes a source if need be, takes it from its worker and frees it. Waits
+ * until no worker can be looking at it. NULL is legal.
+ *
+ * Any thread; after the runtime's shutdown too, but before its free.
+ */
+WEIR_API void
+weir_source_free(void *priv);
+
+/** The source that a driver's bytes belong to. */
+WEIR_API struct weir_source *
+weir_source_of(const void *priv);
+
+/**
+ * Begins a wait: looks at the budget, takes the lock and looks for an error.
+ *
+ * @return 0 with the lock held; or without it: WEIR_PENDING (the task will be
+ * polled again), or -errno of a closed or alerted source.
+ */
+WEIR_API int
+weir_source_wait_begin(struct weir_context *ctx, void *priv);
+
+/**
+ * Ends a wait that found something: gives the lock back.
+ *
+ * @param units  Budget that it costs, at least 1. When more is spent than was
+ *               left, the next wait makes the task yield.
+ */
+WEIR_API void
+weir_source_wait_ready(struct weir_context *ctx, void *priv,
+		       unsigned int units);
+
+/**
+ * Ends a wait that found nothing: the task becomes the waiter, and the lock is
+ * given back.
+ *
+ * A source has one waiter. When another task waits already, that one stays.
+ *
+ * @return WEIR_PENDING, or -EBUSY.
+ */
+WEIR_API int
+weir_source_wait_arm(struct weir_context *ctx, void *priv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A bounded rte_ring, and behind it an unbounded list for when it is full.
+ *
+ * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
+ * synchronization modes"), with the largest head-tail distance: a thread that is
+ * preempted in the middle keeps its own entry, and those queued behind it, from
+ * being seen, but nobody waits for it.
+ *
+ * The list is a stack that pushers swap themselves onto. A popper takes all
+ * of it, turns it round, and keeps the rest in the stash for the next.
+ *
+ * Invariants:
+ * I1 A push is never refused but for a closed queue, and never lost.
+ * I2 While anything is spilled, pushes go to the list, so that the older
+ *    entries, in the ring, come out first. Between pushers that race with the
+ *    change the order is open.
+ * I3 `spilled` is at least the length of list and stash: it is raised before a push to the list and lowered after
+ *    a pop.
+ * I4 What is pushed while the queue is being finished is dropped either by
+ *    finish or by its pusher.
+ */
+
+#include <errno.h>
+
+#include <rte_errno.h>
+#include <rte_ring.h>
+
+#include "queue/inject.h"
+
+#define CHUNK 32
+
+int
+weir__inject_init(struct inject *q, const char *name, unsigned int size,
+		  unsigned int socket)
+{
+	q->ring = rte_ring_create(name, size, (int)socket,
+				  RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
+	if (q->ring == NULL)
+		return -rte_errno;
+	rte_ring_set_prod_htd_max(q->ring, rte_ring_get_capacity(q->ring));
+	rte_ring_set_cons_htd_max(q->ring, rte_ring_get_capacity(q->ring));
+	atomic_u32_store(&q->state, INJECT_OPEN, RELAXED);
+	atomic_ptr_store(&q->spill, NULL, RELAXED);
+	atomic_u64_store(&q->spilled, 0, RELAXED);
+	lock_init(&q->stash_lock);
+	task_chain_init(&q->stash);
+	return 0;
+}
+
+void
+weir__inject_fini(struct inject *q)
+{
+	rte_ring_free(q->ring);
+	q->ring = NULL;
+}
+
+static void
+push_ring(struct inject *q, struct task_chain *c)
+{
+	void *chunk[CHUNK];
+	struct task *t;
+	unsigned int n, done;
+
+	while (c->n > 0) {
+		t = c->first;
+		for (n = 0; n < CHUNK && t != NULL; n++, t = t->next)
+			chunk[n] = t;
+		done = rte_ring_mp_rts_enqueue_burst(q->ring, chunk, n, NULL);
+		/*
+		 * Entries in the ring are others' already. The one behind them is
+		 * ours, and the link to it was read before.
+		 */
+		if (done < n) {
+			c->first = chunk[done];
+			c->n -= done;
+			return;
+		}
+		c->first = t;
+		c->n -= n;
+	}
+	task_chain_init(c);
+}
+
+static void
+push_spill(struct inject *q, struct task_chain *c)
+{
+	struct task *prev = NULL, *next, *t;
+	void *top;
+
+	atomic_u64_fetch_add(&q->spilled, c->n, RELAXED);
+	/* The stack has its youngest entry on top: turn the chain round. */
+	for (t = c->first; t != NULL; t = next) {
+		next = t->next;
+		t->next = prev;
+		prev = t;
+	}
+	top = atomic_ptr_load(&q->spill, RELAXED);
+	do {
+		c->first->next = top;
+		/* [inject:A1] the links before the top. */
+	} while (!atomic_ptr_cas(&q->spill, &top, c->last, RELEASE, RELAXED));
+}
+
+static void
+drain(struct inject *q)
+{
+	struct task *tasks[CHUNK];
+	unsigned int i, n;
+
+	do {
+		n = weir__inject_pop(q, tasks, CHUNK);
+		for (i = 0; i < n; i++)
+			weir__task_drop_notification(tasks[i]);
+		/* Another drainer may hold the stash: it drops what we miss. */
+	} while (n > 0);
+}
+
+bool
+weir__inject_push(struct inject *q, struct task_chain *c)
+{
+	if (c->n == 0)
+		return true;
+	if (unlikely(atomic_u32_load(&q->state, RELAXED) != INJECT_OPEN))
+		return false;
+	if (atomic_u64_load(&q->spilled, RELAXED) == 0)
+		push_ring(q, c);
+	if (c->n > 0)
+		push_spill(q, c);
+	/*
+	 * [inject:F1] pairs with the fence in finish: either finish's drain sees our
+	 * entry, or we see that it has finished. Without it both could look
+	 * before the other's store, and the notification and its task would leak (I4).
+	 */
+	atomic_fence(SEQ_CST);
+	if (unlikely(atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED))
+		drain(q);
+	return true;
+}
+
+/* Takes the whole stack as a chain, oldest first. */
+static void
+refill_stash(struct inject *q)
+{
+	struct task *t, *next;
+
+	/* [inject:A1] */
+	t = atomic_ptr_exchange(&q->spill, NULL, ACQUIRE);
+	for (; t != NULL; t = next) {
+		next = t->next;
+		t->next = q->stash.first;
+		q->stash.first = t;
+		if (q->stash.last == NULL)
+			q->stash.last = t;
+		q->stash.n++;
+	}
+}
+
+static unsigned int
+pop_spill(struct inject *q, struct task **tasks, unsigned int n)
+{
+	unsigned int i = 0;
+
+	lock_acquire(&q->stash_lock);
+	if (q->stash.n == 0)
+		refill_stash(q);
+	while (i < n && q->stash.n > 0)
+		tasks[i++] = task_chain_pop(&q->stash);
+	lock_release(&q->stash_lock);
+	if (i > 0)
+		atomic_u64_fetch_sub(&q->spilled, i, RELAXED);
+	return i;
+}
+
+unsigned int
+weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
+{
+	unsigned int got;
+
+	got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n, NULL);
+	if (got < n && atomic_u64_load(&q->spilled, RELAXED) > 0)
+		got += pop_spill(q, tasks + got, n - got);
+	return got;
+}
+
+void
+weir__inject_close(struct inject *q)
+{
+	uint32_t open = INJECT_OPEN;
+
+	/* A finished queue stays finished. */
+	atomic_u32_cas(&q->state, &open, INJECT_CLOSED, RELAXED, RELAXED);
+}
+
+void
+weir__inject_finish(struct inject *q)
+{
+	atomic_u32_store(&q->state, INJECT_FINISHED, RELAXED);
+	/* [inject:F1] */
+	atomic_fence(SEQ_CST);
+	drain(q);
+}

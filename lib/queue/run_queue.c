@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A bounded ring of tasks with one producer, which also consumes, and any
+ * number of thieves. The design is that of tokio's multi-thread scheduler
+ * (runtime/scheduler/multi_thread/queue.rs), with wider indices.
+ *
+ * `head` holds two indices. `real` is where the next task is taken. `steal`
+ * lags behind it while a thief copies what it has claimed: slots from steal to
+ * real are the thief's, and the owner does not reuse them until the thief has set
+ * steal to real.
+ *
+ * Invariants:
+ * R1 steal <= real <= tail, and tail - steal <= RUN_QUEUE_SIZE (modulo 2^32).
+ * R2 At most one thief is at work: claiming needs steal == real.
+ * R3 Only the owner moves tail; a slot is written before tail passes it.
+ * R4 Each task is claimed by exactly one successful swap of head.
+ *
+ * Indices have 32 bits and wrap. A thief that sleeps between its load and its swap of head
+ * would have to sleep through 2^32 tasks to be fooled.
+ */
+
+#include "queue/run_queue.h"
+
+#define MASK (RUN_QUEUE_SIZE - 1)
+#define HALF (RUN_QUEUE_SIZE / 2)
+
+static inline uint64_t
+pack(uint32_t steal, uint32_t real)
+{
+	return (uint64_t)steal << 32 | real;
+}
+
+static inline uint32_t
+steal_of(uint64_t head)
+{
+	return (uint32_t)(head >> 32);
+}
+
+static inline uint32_t
+real_of(uint64_t head)
+{
+	return (uint32_t)head;
+}
+
+static inline struct task *
+slot_get(const struct run_queue *q, uint32_t i)
+{
+	return atomic_ptr_load(&q->slots[i & MASK], RELAXED);
+}
+
+static inline void
+slot_set(struct run_queue *q, uint32_t i, struct task *t)
+{
+	atomic_ptr_store(&q->slots[i & MASK], t, RELAXED);
+}
+
+void
+weir__run_queue_init(struct run_queue *q)
+{
+	atomic_u64_store(&q->head, 0, RELAXED);
+	atomic_u32_store(&q->tail, 0, RELAXED);
+}
+
+/* Moves the older half out; false if a thief came first. */
+static bool
+take_half(struct run_queue *q, uint64_t head, struct task_chain *overflow)
+{
+	uint32_t real = real_of(head), i;
+
+	/*
+	 * [queue:A2] claims the slots, as a pop does. Relaxed would do for the
+	 * slots, which the owner wrote itself; the release keeps thieves
+	 * from seeing the new head with older slots.
+	 */
+	if (!atomic_u64_cas(&q->head, &head, pack(real + HALF, real + HALF),
+			    ACQ_REL, RELAXED))
+		return false;
+	for (i = 0; i < HALF; i++)
+		task_chain_add(overflow, slot_get(q, real + i));
+	return true;
+}
+
+void
+weir__run_queue_push_owner(struct run_queue *q, struct task *t,
+			   struct task_chain *overflow)
+{
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint64_t head;
+
+	for (;;) {
+		/*
+		 * [queue:A1] pairs with the thief's end of copying: without it
+		 * the owner could overwrite a slot that is still being read.
+		 */
+		head = atomic_u64_load(&q->head, ACQUIRE);
+		if (likely(tail - steal_of(head) < RUN_QUEUE_SIZE))
+			break;
+		if (steal_of(head) != real_of(head) ||
+		    take_half(q, head, overflow)) {
+			task_chain_add(overflow, t);
+			return;
+		}
+	}
+	slot_set(q, tail, t);
+	/* [queue:A3] the slot, and the task behind it, before the index. */
+	atomic_u32_store(&q->tail, tail + 1, RELEASE);
+}
+
+struct task *
+weir__run_queue_pop_owner(struct run_queue *q)
+{
+	uint64_t head = atomic_u64_load(&q->head, RELAXED), next;
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t real;
+
+	do {
+		real = real_of(head);
+		if (real == tail)
+			return NULL;
+		next = steal_of(head) == real ? pack(real + 1, real + 1) :
+						pack(steal_of(head), real + 1);
+		/* [queue:A2] claims one slot; thieves see it or fail. */
+	} while (!atomic_u64_cas(&q->head, &head, next, ACQ_REL, RELAXED));
+	return slot_get(q, real);
+}
+
+/* Claims half of src, for a thief. Returns how many, from real_of(*head). */
+static uint32_t
+claim_half(struct run_queue *src, uint64_t *head)
+{
+	uint32_t real, n;
+
+	/* [queue:A2] the head first, then a tail at least as new. */
+	*head = atomic_u64_load(&src->head, ACQUIRE);
+	for (;;) {
+		if (steal_of(*head) != real_of(*head))
+			return 0;
+		real = real_of(*head);
+		/* [queue:A3] */
+		n = atomic_u32_load(&src->tail, ACQUIRE) - real;
+		n -= n / 2;
+		if (n == 0)
+			return 0;
+		/* Head was old when tail was read: the swap would fail. */
+		if (n > HALF) {
+			/* [queue:A2] */
+			*head = atomic_u64_load(&src->head, ACQUIRE);
+			continue;
+		}
+		/* [queue:A2] from here on the slots are ours (R2, R4). */
+		if (atomic_u64_cas(&src->head, head,
+				   pack(steal_of(*head), real + n), ACQ_REL,
+				   ACQUIRE))
+			return n;
+	}
+}
+
+static void
+end_claim(struct run_queue *src, uint64_t head)
+{
+	/* The owner may have popped meanwhile: steal catches up with real. */
+	/* [queue:A1] all slots were read before they are given back. */
+	while (!atomic_u64_cas(&src->head, &head,
+			       pack(real_of(head), real_of(head)), ACQ_REL,
+			       RELAXED))
+		;
+}
+
+struct task *
+weir__run_queue_steal(struct run_queue *src, struct run_queue *dst,
+		      unsigned int *taken)
+{
+	uint32_t tail = atomic_u32_load(&dst->tail, RELAXED);
+	uint32_t first, n, i;
+	struct task *t;
+	uint64_t head;
+
+	/* Whoever steals is out of work, unless thieves still copy from it. */
+	if (weir__run_queue_room_owner(dst) < HALF)
+		return NULL;
+	n = claim_half(src, &head);
+	if (n == 0)
+		return NULL;
+	first = real_of(head);
+	for (i = 0; i + 1 < n; i++)
+		slot_set(dst, tail + i, slot_get(src, first + i));
+	/* The youngest is run at once: it needs no slot. */
+	t = slot_get(src, first + n - 1);
+	end_claim(src, pack(first, first + n));
+	if (n > 1) {
+		/* [queue:A3] */
+		atomic_u32_store(&dst->tail, tail + n - 1, RELEASE);
+	}
+	*taken = n;
+	return t;
+}
+
+unsigned int
+weir__run_queue_len_any(const struct run_queue *q)
+{
+	uint32_t real = real_of(atomic_u64_load(&q->head, RELAXED));
+	uint32_t n = atomic_u32_load(&q->tail, RELAXED) - real;
+
+	/* The two loads are not one: tail may seem to be behind. */
+	return n <= RUN_QUEUE_SIZE ? n : 0;
+}
+
+unsigned int
+weir__run_queue_room_owner(const struct run_queue *q)
+{
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+
+	/* [queue:A1] as in push. */
+	return RUN_QUEUE_SIZE -
+	       (tail - steal_of(atomic_u64_load(&q->head, ACQUIRE)));
+}

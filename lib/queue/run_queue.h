@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef QUEUE_RUN_QUEUE_H
+#define QUEUE_RUN_QUEUE_H
+
+/*
+ * A worker's run queue: the owner pushes and pops, thieves take half. See
+ * run_queue.c for how.
+ */
+
+#include "base/atomic.h"
+#include "base/common.h"
+#include "task/task.h"
+
+/* A power of two; tests shrink it. */
+#ifndef RUN_QUEUE_SIZE
+#define RUN_QUEUE_SIZE 256
+#endif
+
+struct run_queue {
+	/* Written by the owner and by thieves. steal:32 | real:32 */
+	struct atomic_u64 head weir_cache_aligned;
+	/* Written by the owner only. */
+	struct atomic_u32 tail weir_cache_aligned;
+	/* Slot i is the owner's while free, and a thief's while it is claimed. */
+	struct atomic_ptr slots[RUN_QUEUE_SIZE] weir_cache_aligned;
+};
+
+static_assert((RUN_QUEUE_SIZE & (RUN_QUEUE_SIZE - 1)) == 0, "power of two");
+
+/* A chain of tasks, linked by task.next. */
+struct task_chain {
+	struct task *first;
+	struct task *last;
+	unsigned int n;
+};
+
+static inline void
+task_chain_init(struct task_chain *c)
+{
+	c->first = NULL;
+	c->last = NULL;
+	c->n = 0;
+}
+
+static inline void
+task_chain_add(struct task_chain *c, struct task *t)
+{
+	t->next = NULL;
+	if (c->last != NULL)
+		c->last->next = t;
+	else
+		c->first = t;
+	c->last = t;
+	c->n++;
+}
+
+static inline struct task *
+task_chain_pop(struct task_chain *c)
+{
+	struct task *t = c->first;
+
+	if (t == NULL)
+		return NULL;
+	c->first = t->next;
+	if (c->first == NULL)
+		c->last = NULL;
+	c->n--;
+	return t;
+}
+
+void weir__run_queue_init(struct run_queue *q);
+
+/*
+ * Adds a task at the back. When the queue is full, `overflow` gets what has to
+ * go to the inject queue, in order: the older half and the new task, or just
+ * the new task if a thief is at work and room will appear. Owner.
+ */
+void weir__run_queue_push_owner(struct run_queue *q, struct task *t,
+				struct task_chain *overflow);
+
+/* Takes the task at the front, or NULL. Owner. */
+struct task *weir__run_queue_pop_owner(struct run_queue *q);
+
+/*
+ * Moves half of src, rounded up, to dst. Returns one of the tasks, which is in neither queue, and sets
+ * *n to how many were taken with it; NULL if there is nothing or another
+ * thief is at work. The owner of dst.
+ */
+struct task *weir__run_queue_steal(struct run_queue *src,
+				   struct run_queue *dst, unsigned int *n);
+
+/* Tasks in the queue; at once old. Any thread. */
+unsigned int weir__run_queue_len_any(const struct run_queue *q);
+
+/* How many more tasks fit. Owner. */
+unsigned int weir__run_queue_room_owner(const struct run_queue *q);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Idle coordination of one node, after tokio's multi-thread scheduler and the
+ * comment that opens Go's runtime/proc.go, without their lock.
+ *
+ * A notifier wakes a sleeper only if nobody searches: a searcher will come by
+ * anyway, and wakes the next one when it has found something. So wake-ups come
+ * one after another instead of in a herd.
+ *
+ * Invariants:
+ * D1 set bits = sleeping + claims under way. A sleeper sets its bit before it is counted, and
+ *    whoever wants a sleeper lowers the count before it clears a bit.
+ * D2 A claimed sleeper is counted as searching by its claimer, so there is no
+ *    moment in which work was announced and nobody looks for it.
+ * D3 The last searcher to give up looks at every queue after it was uncounted.
+ *
+ * What is not here: a full fence between a notifier's push and its load of
+ * `state`. On the packet path it would cost more than the push. So a notifier
+ * may miss a sleeper that has just missed its push. That delays a wake-up, and loses none: a sleeper that
+ * polls looks at the queues again after growing pauses (worker.c, park), and
+ * a store becomes visible in finite time.
+ */
+
+#include <sched.h>
+
+#include "sched/idle.h"
+
+#define SEARCHING_ONE (UINT32_C(1) << 16)
+#define SLEEPING_ONE UINT32_C(1)
+
+static uint32_t
+searching(uint32_t state)
+{
+	return state >> 16;
+}
+
+static uint32_t
+sleeping(uint32_t state)
+{
+	return state & 0xffff;
+}
+
+static uint64_t
+mask_of(unsigned int bit)
+{
+	return UINT64_C(1) << (bit % 64);
+}
+
+void
+weir__idle_init(struct idle *idle, unsigned int nb_workers)
+{
+	unsigned int i;
+
+	atomic_u32_store(&idle->state, 0, RELAXED);
+	idle->nb_workers = nb_workers;
+	for (i = 0; i < IDLE_WORDS; i++)
+		atomic_u64_store(&idle->sleepers[i], 0, RELAXED);
+}
+
+bool
+weir__idle_start_searching(struct idle *idle)
+{
+	uint32_t s = atomic_u32_load(&idle->state, RELAXED);
+
+	do {
+		if (2 * searching(s) >= idle->nb_workers)
+			return false;
+	} while (!atomic_u32_cas(&idle->state, &s, s + SEARCHING_ONE, RELAXED,
+				 RELAXED));
+	return true;
+}
+
+bool
+weir__idle_stop_searching(struct idle *idle)
+{
+	uint32_t s = atomic_u32_fetch_sub(&idle->state, SEARCHING_ONE, RELAXED);
+
+	WEIR_ASSERT(searching(s) > 0, "D2");
+	return searching(s) == 1;
+}
+
+bool
+weir__idle_sleep(struct idle *idle, unsigned int bit, bool was_searching)
+{
+	uint32_t s, change;
+
+	/* [idle:A2] D1: the bit first. */
+	atomic_u64_fetch_or(&idle->sleepers[bit / 64], mask_of(bit), RELEASE);
+	change = SLEEPING_ONE - (was_searching ? SEARCHING_ONE : 0);
+	/*
+	 * [idle:A2] publishes the bit to those that see the count; without it a claimer
+	 * could find no bit for its claim. [idle:F1] pairs with itself in
+	 * other searchers: of two that give up, the later one sees the other gone and knows
+	 * that it is the last.
+	 */
+	s = atomic_u32_fetch_add(&idle->state, change, SEQ_CST);
+	return was_searching && searching(s) == 1;
+}
+
+bool
+weir__idle_claimed(const struct idle *idle, unsigned int bit)
+{
+	/* [idle:A1] with the claimer: what it pushed is seen by the search. */
+	return !(atomic_u64_load(&idle->sleepers[bit / 64], ACQUIRE) &
+		 mask_of(bit));
+}
+
+/* Lowers the number of sleepers; false if all of them are claimed already. */
+static bool
+claim_count(struct idle *idle, uint32_t searchers)
+{
+	uint32_t s = atomic_u32_load(&idle->state, RELAXED);
+
+	do {
+		if (sleeping(s) == 0)
+			return false;
+		/* A notifier is not needed while someone searches. */
+		if (searchers > 0 && searching(s) > 0)
+			return false;
+		/* [idle:A2] */
+	} while (!atomic_u32_cas(&idle->state, &s,
+				 s - SLEEPING_ONE + searchers * SEARCHING_ONE,
+				 ACQUIRE, RELAXED));
+	return true;
+}
+
+static void
+wait_until_claimed(const struct idle *idle, unsigned int bit)
+{
+	unsigned int spins = 0;
+
+	while (!weir__idle_claimed(idle, bit)) {
+		atomic_pause();
+		/* The claimer may have been preempted on this very CPU. */
+		if (++spins % 64 == 0)
+			sched_yield();
+	}
+}
+
+bool
+weir__idle_wake_self(struct idle *idle, unsigned int bit)
+{
+	uint64_t old;
+
+	if (!claim_count(idle, 0)) {
+		/* D1: there is a claim for every bit, so for ours. */
+		wait_until_claimed(idle, bit);
+		return true;
+	}
+	/* [idle:A1] as in weir__idle_claimed(), if it was cleared before. */
+	old = atomic_u64_fetch_and(&idle->sleepers[bit / 64], ~mask_of(bit),
+				   ACQ_REL);
+	if (old & mask_of(bit))
+		return false;
+	/* Claimed in between: our own claim is another sleeper's. */
+	/* [idle:A2] its bit is set, as the count says again. */
+	atomic_u32_fetch_add(&idle->state, SLEEPING_ONE, RELEASE);
+	return true;
+}
+
+/* Clears the lowest set bit; false if there is none. */
+static bool
+claim_bit(struct atomic_u64 *word)
+{
+	uint64_t w = atomic_u64_load(word, RELAXED);
+
+	while (w != 0) {
+		/* [idle:A1] */
+		if (atomic_u64_cas(word, &w, w & (w - 1), RELEASE, RELAXED))
+			return true;
+	}
+	return false;
+}
+
+bool
+weir__idle_notify(struct idle *idle)
+{
+	unsigned int i;
+
+	if (!claim_count(idle, 1))
+		return false;
+	/* D1: there is a bit for our claim, in the end. */
+	for (i = 0; !claim_bit(&idle->sleepers[i]); i = (i + 1) % IDLE_WORDS)
+		atomic_pause();
+	return true;
+}

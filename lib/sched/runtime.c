@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Building a runtime and taking it apart.
+ *
+ * M1 A runtime's memory goes when its owner has freed it and every cell is
+ *    back: wakers and join handles may outlive it. `cells` counts cells that other threads than
+ *    workers took minus those they gave back, plus OWNER while the owner
+ *    holds the runtime. Workers count their own; when they are gone their sum
+ *    is added. Whoever brings the count to zero takes everything down.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "base/log.h"
+#include "sched/options.h"
+#include "sched/scheduler.h"
+
+#define OWNER (UINT64_C(1) << 62)
+#define INJECT_TARGET_US 200
+#define RECHECK_MIN_US 2
+#define RECHECK_MAX_US 1000
+/* Before the first measurement: about a microsecond a poll. */
+#define FIRST_INJECT_INTERVAL 31
+
+static void
+free_core(struct core *c)
+{
+	if (c == NULL)
+		return;
+	weir__cell_cache_fini(&c->cells);
+	rte_free(c);
+}
+
+static struct core *
+create_core(struct worker *w, uint64_t seed)
+{
+	const struct weir_options *o = &w->rt->options;
+	struct core *c;
+
+	c = rte_zmalloc_socket("core", sizeof(*c), WEIR_CACHE_LINE,
+			       (int)w->node->id);
+	if (c == NULL)
+		return NULL;
+	if (weir__cell_cache_init(&c->cells, &w->node->home.cells) < 0) {
+		rte_free(c);
+		return NULL;
+	}
+	c->worker = w;
+	c->ctx.core = c;
+	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
+						       FIRST_INJECT_INTERVAL;
+	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
+	rand_seed(&c->rand, seed + w->index);
+	return c;
+}
+
+static void
+free_worker(struct worker *w)
+{
+	if (w == NULL)
+		return;
+	free_core(w->core);
+	weir__inject_fini(&w->inbox);
+	weir__source_set_fini(&w->sources);
+	rte_free(w->steals_from);
+	rte_free(w->tier_end);
+	rte_free(w->victims);
+	rte_free(w);
+}
+
+/* Needs the worker's node. */
+static struct worker *
+create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
+	      uint64_t seed)
+{
+	char name[RTE_RING_NAMESIZE];
+	int socket = (int)node->id;
+	struct worker *w;
+
+	w = rte_zmalloc_socket("worker", sizeof(*w), WEIR_CACHE_LINE, socket);
+	if (w == NULL)
+		return NULL;
+	w->rt = rt;
+	w->node = node;
+	w->index = index;
+	w->lcore = rt->lcores[index];
+	w->idle_bit = node->nb_workers;
+	weir__run_queue_init(&w->queue);
+	weir__source_set_init(&w->sources, &rt->sources, index, node->id);
+	w->victims = rte_zmalloc_socket(NULL, rt->nb_workers * sizeof(*w->victims),
+					0, socket);
+	w->tier_end = rte_zmalloc_socket(NULL, rt->nb_nodes * sizeof(*w->tier_end),
+					 0, socket);
+	w->steals_from = rte_zmalloc_socket(
+		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
+	w->core = create_core(w, seed);
+	snprintf(name, sizeof(name), "%s_w%u", rt->options.name, index);
+	if (w->victims == NULL || w->tier_end == NULL ||
+	    w->steals_from == NULL || w->core == NULL ||
+	    weir__inject_init(&w->inbox, name, rt->options.inject_ring_size,
+			      node->id) < 0) {
+		free_worker(w);
+		return NULL;
+	}
+	return w;
+}
+
+/* Other workers by distance, and where each tier of equal distance ends. */
+static void
+order_victims(struct worker *w)
+{
+	const struct weir_runtime *rt = w->rt;
+	unsigned int ends[TOPOLOGY_MAX_NODES], order[TOPOLOGY_MAX_NODES];
+	unsigned int tier, i = 0, v, n = 0;
+
+	w->nb_tiers = weir__topology_order(&rt->topology, w->node->index, order,
+					   ends);
+	for (tier = 0; tier < w->nb_tiers; tier++) {
+		for (; i < ends[tier]; i++)
+			for (v = 0; v < rt->nb_workers; v++)
+				if (rt->workers[v]->node->index == order[i] &&
+				    v != w->index)
+					w->victims[n++] = (uint16_t)v;
+		w->tier_end[tier] = n;
+	}
+}
+
+static void
+free_node(struct node *node)
+{
+	if (node == NULL)
+		return;
+	weir__inject_fini(&node->inject);
+	weir__cell_pools_fini(&node->home.cells);
+	rte_free(node->near);
+	rte_free(node);
+}
+
+static unsigned int
+workers_on(const struct weir_runtime *rt, unsigned int node_id)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		n += rte_lcore_to_socket_id(rt->lcores[i]) == node_id;
+	return n;
+}
+
+static struct node *
+create_node(struct weir_runtime *rt, unsigned int index)
+{
+	const struct weir_options *o = &rt->options;
+	unsigned int id = rt->topology.id[index];
+	unsigned int ends[TOPOLOGY_MAX_NODES];
+	unsigned int workers = workers_on(rt, id);
+	char name[RTE_RING_NAMESIZE];
+	struct node *node;
+
+	node = rte_zmalloc_socket("node", sizeof(*node), WEIR_CACHE_LINE,
+				  (int)id);
+	if (node == NULL)
+		return NULL;
+	node->rt = rt;
+	node->index = index;
+	node->id = id;
+	weir__owned_init(&node->home.owned, workers);
+	weir__idle_init(&node->idle, workers);
+	node->near = rte_zmalloc_socket(NULL, rt->nb_nodes * sizeof(*node->near),
+					0, (int)id);
+	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
+	if (node->near == NULL ||
+	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) < 0 ||
+	    weir__cell_pools_init(&node->home.cells, o->name, id, o->task_cells,
+				  workers) < 0) {
+		free_node(node);
+		return NULL;
+	}
+	weir__topology_order(&rt->topology, index, node->near, ends);
+	return node;
+}
+
+static void
+destroy(struct weir_runtime *rt)
+{
+	unsigned int i;
+
+	for (i = 0; rt->workers != NULL && i < rt->nb_workers; i++)
+		free_worker(rt->workers[i]);
+	for (i = 0; rt->nodes != NULL && i < rt->nb_nodes; i++)
+		free_node(rt->nodes[i]);
+	rte_free(rt->workers);
+	rte_free(rt->nodes);
+	rte_free(rt->lcores);
+	rte_free(rt->sources.qsbr);
+	pthread_mutex_destroy(&rt->sources.mutex);
+	pthread_mutex_destroy(&rt->mutex);
+	pthread_cond_destroy(&rt->stopped);
+	rte_free(rt);
+}
+
+void
+weir__runtime_unref(struct weir_runtime *rt)
+{
+	/* [runtime:A1] the last one takes down what all others used. */
+	if (atomic_u64_fetch_sub(&rt->cells, 1, ACQ_REL) == 1)
+		destroy(rt);
+}
+
+/* What does not depend on nodes and workers. */
+static struct weir_runtime *
+create_empty(const struct weir_options *options)
+{
+	uint64_t us = rte_get_tsc_hz() / 1000000;
+	pthread_condattr_t monotonic;
+	struct weir_runtime *rt;
+
+	rt = rte_zmalloc("weir_runtime", sizeof(*rt), WEIR_CACHE_LINE);
+	if (rt == NULL)
+		return NULL;
+	rt->options = *options;
+	rt->max_poll_gap = options->max_poll_gap_us * us;
+	rt->cross_node_age = options->cross_node_age_us * us;
+	rt->inject_target = INJECT_TARGET_US * us;
+	rt->recheck_min = RECHECK_MIN_US * us;
+	rt->recheck_max = RECHECK_MAX_US * us;
+	atomic_u64_store(&rt->cells, OWNER, RELAXED);
+	pthread_mutex_init(&rt->sources.mutex, NULL);
+	pthread_mutex_init(&rt->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&rt->stopped, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return rt;
+}
+
+static int
+create_sources(struct weir_runtime *rt)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(rt->nb_workers);
+
+	rt->sources.qsbr = rte_zmalloc("qsbr", size, WEIR_CACHE_LINE);
+	if (rt->sources.qsbr == NULL)
+		return -ENOMEM;
+	return rte_rcu_qsbr_init(rt->sources.qsbr, rt->nb_workers) == 0 ? 0 :
+									  -EINVAL;
+}
+
+static int
+create_parts(struct weir_runtime *rt)
+{
+	uint64_t seed = rt->options.seed != 0 ? rt->options.seed : rte_rdtsc();
+	unsigned int i;
+
+	rt->workers = rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
+	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
+	if (rt->workers == NULL || rt->nodes == NULL || create_sources(rt) < 0)
+		return -ENOMEM;
+	for (i = 0; i < rt->nb_nodes; i++) {
+		rt->nodes[i] = create_node(rt, i);
+		if (rt->nodes[i] == NULL)
+			return -ENOMEM;
+	}
+	for (i = 0; i < rt->nb_workers; i++) {
+		int n = weir__topology_node_index(
+			&rt->topology, rte_lcore_to_socket_id(rt->lcores[i]));
+
+		rt->workers[i] = create_worker(rt, i, rt->nodes[n], seed);
+		if (rt->workers[i] == NULL)
+			return -ENOMEM;
+		rt->nodes[n]->nb_workers++;
+	}
+	for (i = 0; i < rt->nb_workers; i++)
+		order_victims(rt->workers[i]);
+	return 0;
+}
+
+/* Which lcore runs something else already? RTE_MAX_LCORE: none. */
+static unsigned int
+busy_lcore(const struct weir_runtime *rt)
+{
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		if (rte_eal_get_lcore_state(rt->lcores[i]) != WAIT)
+			return rt->lcores[i];
+	return RTE_MAX_LCORE;
+}
+
+static int
+launch(struct weir_runtime *rt)
+{
+	unsigned int i, busy = busy_lcore(rt);
+
+	if (busy != RTE_MAX_LCORE) {
+		WEIR_LOG(ERR, "lcores: %u is running something else\n", busy);
+		return -EBUSY;
+	}
+	for (i = 0; i < rt->nb_workers; i++)
+		if (rte_eal_remote_launch(weir__worker_main, rt->workers[i],
+					  rt->lcores[i]) < 0)
+			rte_panic("lcore %u was idle a moment ago\n",
+				  rt->lcores[i]);
+	return 0;
+}
+
+struct weir_runtime *
+weir_runtime_create(const struct weir_options *options)
+{
+	struct weir_options defaults;
+	struct weir_runtime *rt;
+	char error[160];
+	int rc;
+
+	if (options == NULL) {
+		weir_options_init(&defaults);
+		options = &defaults;
+	}
+	rc = weir_options_validate(options, error, sizeof(error));
+	if (rc < 0) {
+		WEIR_LOG(ERR, "%s\n", error);
+		rte_errno = -rc;
+		return NULL;
+	}
+	rt = create_empty(options);
+	if (rt == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	rc = -ENOMEM;
+	rt->lcores = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->lcores), 0);
+	if (rt->lcores == NULL)
+		goto fail;
+	rt->nb_workers = weir__options_lcores(options, rt->lcores);
+	rc = weir__topology_read(&rt->topology, rt->lcores, rt->nb_workers);
+	if (rc < 0)
+		goto fail;
+	rt->nb_nodes = rt->topology.nb_nodes;
+	rc = create_parts(rt);
+	if (rc < 0) {
+		WEIR_LOG(ERR,
+			 "no memory for %u workers: give EAL more, or lower task_cells (%u) or inject_ring_size (%u); name \"%s\" must be unused\n",
+			 rt->nb_workers, options->task_cells,
+			 options->inject_ring_size, options->name);
+		goto fail;
+	}
+	rc = launch(rt);
+	if (rc < 0)
+		goto fail;
+	return rt;
+fail:
+	destroy(rt);
+	rte_errno = -rc;
+	return NULL;
+}
+
+void
+weir_runtime_free(struct weir_runtime *rt)
+{
+	uint64_t cells = 0;
+	unsigned int i;
+
+	if (rt == NULL)
+		return;
+	weir_runtime_shutdown(rt, UINT64_MAX, NULL);
+	for (i = 0; i < rt->nb_workers; i++) {
+		rte_eal_wait_lcore(rt->lcores[i]);
+		cells += atomic_u64_load(&rt->workers[i]->cells, RELAXED);
+	}
+	/* M1: the workers' share in, the owner's out. [runtime:A1] */
+	cells -= OWNER;
+	if (atomic_u64_fetch_add(&rt->cells, cells, ACQ_REL) + cells == 0)
+		destroy(rt);
+}
+
+int
+weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		      const void *state, void *result)
+{
+	struct weir_join *join;
+
+	if (weir__on_worker())
+		return -EDEADLK;
+	join = weir_task_spawn(rt, ops, state, NULL);
+	if (join == NULL)
+		return -rte_errno;
+	return weir_join_wait(join, result);
+}
+
+unsigned int
+weir_runtime_nb_workers(const struct weir_runtime *rt)
+{
+	return rt->nb_workers;
+}
+
+int
+weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore)
+{
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		if (rt->lcores[i] == lcore)
+			return (int)i;
+	return -ENOENT;
+}
+
+struct source_set *
+weir__runtime_source_set(struct weir_runtime *rt, unsigned int worker)
+{
+	return worker < rt->nb_workers ? &rt->workers[worker]->sources : NULL;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Where a task goes when it is spawned or woken.
+ *
+ * H1 A task with one worker goes to that worker: into its local chain by the
+ *    worker itself, into its inbox by others.
+ * H2 Any other task goes into the run queue (or LIFO slot) of the calling worker if
+ *    that is on the task's home node, and else to the home node's inject
+ *    queue.
+ * H3 After a task was made runnable, one sleeper of its node is told. Only
+ *    when all of them are busy and work piles up is one told on another node.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "sched/scheduler.h"
+
+/* Tells a sleeper on the nearest other node that has one. */
+static void
+notify_far(const struct node *from)
+{
+	const struct weir_runtime *rt = from->rt;
+	unsigned int i;
+
+	for (i = 1; i < rt->nb_nodes; i++) {
+		struct idle *idle = &rt->nodes[from->near[i]]->idle;
+
+		if (!idle_all_awake(idle) && weir__idle_notify(idle))
+			return;
+	}
+}
+
+/* Work was put into `queue`, or into the node's inject queue if NULL (H3). */
+void
+weir__notify(struct node *node, const struct run_queue *queue)
+{
+	const struct weir_runtime *rt = node->rt;
+	unsigned int backlog;
+
+	if (!idle_all_awake(&node->idle)) {
+		weir__idle_notify(&node->idle);
+		return;
+	}
+	if (likely(rt->nb_nodes == 1))
+		return;
+	backlog = queue != NULL ? weir__run_queue_len_any(queue) :
+				  weir__inject_len(&node->inject);
+	if (backlog >= rt->options.cross_node_backlog)
+		notify_far(node);
+}
+
+static void
+drop_chain(struct task_chain *c)
+{
+	struct task *t;
+
+	while ((t = task_chain_pop(c)) != NULL)
+		weir__task_drop_notification(t);
+}
+
+static void
+count_remote(struct weir_runtime *rt)
+{
+	struct core *c = core_of(rt);
+
+	if (c != NULL)
+		counter_add(&c->worker->counters, remote_schedules, 1);
+	else
+		atomic_u64_fetch_add(&rt->remote_schedules, 1, RELAXED);
+}
+
+/* Pushes to an inject queue, or drops the notifications if it is closed. */
+static void
+inject(struct weir_runtime *rt, struct inject *q, struct task_chain *c)
+{
+	if (weir__inject_push(q, c))
+		count_remote(rt);
+	else
+		drop_chain(c);
+}
+
+static void
+inject_one(struct weir_runtime *rt, struct inject *q, struct task *t)
+{
+	struct task_chain c;
+
+	task_chain_init(&c);
+	task_chain_add(&c, t);
+	inject(rt, q, &c);
+}
+
+void
+weir__overflow(struct core *c, struct task_chain *overflow)
+{
+	struct worker *w = c->worker;
+
+	counter_add(&w->counters, overflows, 1);
+	inject(w->rt, &w->node->inject, overflow);
+}
+
+static void
+push_queue(struct core *c, struct task *t)
+{
+	struct task_chain overflow;
+
+	task_chain_init(&overflow);
+	weir__run_queue_push_owner(&c->worker->queue, t, &overflow);
+	if (unlikely(overflow.n > 0))
+		weir__overflow(c, &overflow);
+	counter_add(&c->worker->counters, local_schedules, 1);
+}
+
+/* To the back of this worker's queue, without a word to anyone. */
+void
+weir__schedule_back(struct core *c, struct task *t)
+{
+	if (task_is_local(t))
+		task_chain_add(&c->local, t);
+	else
+		push_queue(c, t);
+}
+
+void
+weir__schedule_deferred(struct core *c)
+{
+	struct task *t;
+
+	while ((t = task_chain_pop(&c->deferred)) != NULL)
+		weir__schedule_back(c, t);
+}
+
+static void
+schedule_here(struct core *c, struct task *t)
+{
+	struct task *prev;
+
+	if (c->ctx.task != NULL && c->worker->rt->options.lifo_slot) {
+		prev = c->lifo;
+		c->lifo = t;
+		if (prev == NULL) {
+			counter_add(&c->worker->counters, local_schedules, 1);
+			return;
+		}
+		t = prev;
+	}
+	push_queue(c, t);
+	/* Between tasks the worker counts what it got and tells then. */
+	if (c->ctx.task != NULL)
+		weir__notify(c->worker->node, &c->worker->queue);
+}
+
+void
+weir__schedule(struct task *t)
+{
+	struct node *node = node_of_home(t->home);
+	struct weir_runtime *rt = node->rt;
+	struct core *c = core_of(rt);
+	struct worker *w;
+
+	if (task_is_local(t)) {
+		w = rt->workers[t->worker];
+		if (c != NULL && c->worker == w)
+			task_chain_add(&c->local, t);
+		else
+			inject_one(rt, &w->inbox, t);
+		return;
+	}
+	if (c != NULL && c->worker->node == node) {
+		schedule_here(c, t);
+		return;
+	}
+	inject_one(rt, &node->inject, t);
+	weir__notify(node, NULL);
+}
+
+bool
+weir__on_worker(void)
+{
+	return weir__core != NULL;
+}
+
+void
+weir__cell_put(struct task *t)
+{
+	struct node *node = node_of_home(t->home);
+	struct weir_runtime *rt = node->rt;
+	struct core *c = core_of(rt);
+
+	if (c != NULL) {
+		weir__cell_free(&node->home.cells, &c->cells, t);
+		atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
+	} else {
+		weir__cell_free(&node->home.cells, NULL, t);
+		weir__runtime_unref(rt);
+	}
+}
+
+/* Fills in a new cell. */
+static void
+init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
+	  const void *state, const struct weir_spawn_attr *attr)
+{
+	state_init(&t->state);
+	t->ops = ops;
+	t->next = NULL;
+	t->home = &home->home;
+	t->owned.next = NULL;
+	t->owned.prev = NULL;
+	t->worker = attr->worker;
+	t->affinity = (uint8_t)attr->affinity;
+	t->node = (uint8_t)home->index;
+	t->join_waiter = NULL;
+	t->outcome = 0;
+	if (state != NULL)
+		memcpy(t->bytes, state, ops->state_size);
+	else
+		memset(t->bytes, 0, ops->state_size);
+}
+
+/* The node that attr asks for, or NULL. */
+static struct node *
+home_of(const struct weir_runtime *rt, const struct core *c,
+	const struct weir_spawn_attr *attr)
+{
+	int i;
+
+	if (attr->affinity == WEIR_AFFINITY_WORKER)
+		return attr->worker < rt->nb_workers ?
+			       rt->workers[attr->worker]->node :
+			       NULL;
+	if (attr->affinity != WEIR_AFFINITY_ANY &&
+	    attr->affinity != WEIR_AFFINITY_NODE)
+		return NULL;
+	if (attr->node_plus_1 == 0)
+		return c != NULL ? c->worker->node : rt->workers[0]->node;
+	i = weir__topology_node_index(&rt->topology, attr->node_plus_1 - 1);
+	return i >= 0 ? rt->nodes[i] : NULL;
+}
+
+static bool
+ops_valid(const struct weir_task_ops *ops)
+{
+	return ops != NULL && ops->poll != NULL && ops->name != NULL &&
+	       ops->result_size <= ops->state_size &&
+	       ops->result_offset <= ops->state_size - ops->result_size;
+}
+
+/* Ids of workers and of other threads do not meet: the top 16 bits differ. */
+static uint64_t
+next_id(struct weir_runtime *rt, struct core *c)
+{
+	if (c == NULL)
+		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED);
+	counter_add(&c->worker->counters, spawned, 1);
+	return (uint64_t)(c->worker->index + 1) << 48 |
+	       counter_get(&c->worker->counters, spawned);
+}
+
+struct weir_join *
+weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		const void *state, const struct weir_spawn_attr *attr)
+{
+	static const struct weir_spawn_attr any;
+	struct core *c = core_of(rt);
+	struct node *home;
+	struct task *t;
+
+	if (attr == NULL)
+		attr = &any;
+	home = home_of(rt, c, attr);
+	if (unlikely(!ops_valid(ops) || home == NULL)) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
+			     ops->state_size);
+	if (unlikely(t == NULL)) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	if (c != NULL)
+		atomic_u64_add_owner(&c->worker->cells, 1);
+	else
+		atomic_u64_fetch_add(&rt->cells, 1, RELAXED);
+	init_task(t, home, ops, state, attr);
+	t->id = next_id(rt, c);
+	if (likely(weir__owned_insert(&home->home.owned, t,
+				      c != NULL ? c->worker->idle_bit : 0)))
+		weir__schedule(t);
+	else
+		weir__task_refuse(t);
+	return (struct weir_join *)t;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Shutdown in six steps, after tokio's multi-thread worker:
+ *
+ *	1 close the owned lists and the inject queues, raise the flag
+ *	2 each worker sees the flag between two tasks, asleep or not
+ *	3 in parallel, workers end all tasks on their node's lists
+ *	4 each hands in its core; the last one goes on alone
+ *	5 it empties the workers' queues, then the inject queues
+ *	6 sources are closed, memory is returned by weir_runtime_free()
+ *
+ * Z1 A spawn either binds its task before the owned list closes, and step 3
+ *    ends it, or is refused and ends it itself (O2).
+ * Z2 A notification is pushed before an inject queue closes, and step 5 drops it,
+ *    or is refused and dropped by its pusher, or is pushed across the end and
+ *    dropped by either (inject.c, I4).
+ * Z3 After step 4 no task runs and none is left; what steps 5 finds are
+ *    notifications of tasks that have ended.
+ */
+
+#include <errno.h>
+#include <time.h>
+
+#include "sched/scheduler.h"
+
+/* Step 1, once. */
+static void
+close_all(struct weir_runtime *rt)
+{
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_nodes; i++)
+		weir__owned_close(&rt->nodes[i]->home.owned);
+	for (i = 0; i < rt->nb_nodes; i++)
+		weir__inject_close(&rt->nodes[i]->inject);
+	for (i = 0; i < rt->nb_workers; i++)
+		weir__inject_close(&rt->workers[i]->inbox);
+	/* [shutdown:A1] closed lists before the flag. */
+	atomic_u32_store(&rt->stopping, 1, RELEASE);
+}
+
+static void
+drop_chain(struct task_chain *chain)
+{
+	struct task *t;
+
+	while ((t = task_chain_pop(chain)) != NULL)
+		weir__task_drop_notification(t);
+}
+
+/* Step 5 for one worker, whose thread is done with it. */
+static void
+empty_worker(struct worker *w)
+{
+	struct core *c = w->core;
+	struct task *t;
+
+	if (c->lifo != NULL)
+		weir__task_drop_notification(c->lifo);
+	c->lifo = NULL;
+	drop_chain(&c->local);
+	drop_chain(&c->deferred);
+	while ((t = weir__run_queue_pop_owner(&w->queue)) != NULL)
+		weir__task_drop_notification(t);
+	weir__inject_finish(&w->inbox);
+}
+
+static uint64_t
+entries_left(const struct weir_runtime *rt)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_nodes; i++)
+		n += weir__inject_len(&rt->nodes[i]->inject);
+	for (i = 0; i < rt->nb_workers; i++) {
+		const struct worker *w = rt->workers[i];
+
+		n += weir__inject_len(&w->inbox);
+		n += weir__run_queue_len_any(&w->queue);
+		n += w->core->local.n + w->core->deferred.n;
+		n += w->core->lifo != NULL;
+	}
+	return n;
+}
+
+/* Steps 3 to 6, on a worker that has left its loop. */
+void
+weir__shutdown_worker(struct core *c)
+{
+	struct worker *w = c->worker;
+	struct weir_runtime *rt = w->rt;
+	unsigned int i;
+
+	weir__owned_shutdown(&w->node->home.owned, w->idle_bit);
+	/* [shutdown:A2] the last one sees all that the others left behind. */
+	if (atomic_u32_fetch_add(&rt->cores_out, 1, ACQ_REL) + 1 <
+	    rt->nb_workers)
+		return;
+	for (i = 0; i < rt->nb_workers; i++)
+		empty_worker(rt->workers[i]);
+	for (i = 0; i < rt->nb_nodes; i++)
+		weir__inject_finish(&rt->nodes[i]->inject);
+	for (i = 0; i < rt->nb_workers; i++)
+		weir__source_set_close(&rt->workers[i]->sources);
+	pthread_mutex_lock(&rt->mutex);
+	rt->entries_left = entries_left(rt);
+	rt->phase = RUNTIME_STOPPED;
+	pthread_cond_broadcast(&rt->stopped);
+	pthread_mutex_unlock(&rt->mutex);
+}
+
+static struct timespec
+deadline_of(uint64_t timeout_ms)
+{
+	struct timespec ts;
+	/* Farther than this is for ever, and must not wrap. */
+	const uint64_t longest_ms = UINT64_C(1000) * 3600 * 24 * 365;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	timeout_ms = RTE_MIN(timeout_ms, longest_ms);
+	ts.tv_sec += (time_t)(timeout_ms / 1000);
+	ts.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return ts;
+}
+
+static void
+fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
+{
+	unsigned int i;
+
+	/* A worker that has not handed in its core is inside a task. */
+	/* [shutdown:A2] */
+	report->live_tasks = rt->nb_workers -
+			     atomic_u32_load(&rt->cores_out, ACQUIRE);
+	for (i = 0; i < rt->nb_nodes; i++)
+		report->live_tasks +=
+			weir__owned_count(&rt->nodes[i]->home.owned);
+	report->ring_entries = rt->entries_left;
+}
+
+int
+weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
+		      struct weir_shutdown_report *report)
+{
+	struct timespec deadline = deadline_of(timeout_ms);
+	int rc = 0;
+
+	if (weir__on_worker())
+		return -EDEADLK;
+	pthread_mutex_lock(&rt->mutex);
+	if (rt->phase == RUNTIME_RUNNING) {
+		rt->phase = RUNTIME_STOPPING;
+		close_all(rt);
+	}
+	while (rt->phase != RUNTIME_STOPPED && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&rt->stopped, &rt->mutex,
+					    &deadline);
+	rc = rt->phase == RUNTIME_STOPPED ? 0 : -ETIMEDOUT;
+	if (report != NULL)
+		fill_report(rt, report);
+	pthread_mutex_unlock(&rt->mutex);
+	return rc;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Where a worker that has nothing to run looks for work.
+ *
+ * Its node's inject queue; the other workers, tier by tier, nearest first, from a
+ * random start within a tier; then other nodes' inject queues. Another node's
+ * work is taken only when that node has a backlog worth the distance, or is stuck: a short
+ * spike must not drag memory across sockets.
+ *
+ * V1 A stolen task keeps its home: its next wake-up goes back there (H2).
+ * V2 Every steal is counted by thief and victim.
+ */
+
+#include <rte_cycles.h>
+
+#include "sched/scheduler.h"
+
+/* As many as a fair share, and no more than fit. */
+static unsigned int
+share(const struct core *c, const struct inject *q, unsigned int workers)
+{
+	unsigned int n = weir__inject_len(q) / workers + 1;
+	unsigned int room = weir__run_queue_room_owner(&c->worker->queue);
+
+	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
+	/* One is run at once. */
+	return RTE_MIN(n, room + 1);
+}
+
+/* Takes a batch: the first task is returned, the others are queued. */
+static struct task *
+take_batch(struct core *c, struct inject *q, unsigned int workers)
+{
+	struct task *tasks[RUN_QUEUE_SIZE / 2];
+	unsigned int i, n;
+
+	if (weir__inject_len(q) == 0)
+		return NULL;
+	n = weir__inject_pop(q, tasks, share(c, q, workers));
+	if (n == 0)
+		return NULL;
+	counter_add(&c->worker->counters, injected, n);
+	for (i = 1; i < n; i++)
+		weir__schedule_back(c, tasks[i]);
+	return tasks[0];
+}
+
+struct task *
+weir__take_inject(struct core *c)
+{
+	struct worker *w = c->worker;
+	struct task *t;
+
+	t = take_batch(c, &w->inbox, 1);
+	if (t == NULL)
+		t = take_batch(c, &w->node->inject, w->node->nb_workers);
+	return t;
+}
+
+/* Has this worker been away from its sources, so from its queue, for long? */
+static bool
+is_stuck(const struct worker *w, uint64_t limit)
+{
+	uint64_t last = atomic_u64_load(&w->sources.last_poll, RELAXED);
+	uint64_t now = rte_rdtsc();
+
+	return last != 0 && now > last && now - last > limit;
+}
+
+static bool
+worth_crossing(const struct worker *victim, unsigned int backlog)
+{
+	const struct weir_runtime *rt = victim->rt;
+
+	return backlog >= rt->options.cross_node_backlog ||
+	       (backlog > 0 && is_stuck(victim, rt->cross_node_age));
+}
+
+static struct task *
+steal_from(struct core *c, struct worker *victim)
+{
+	struct worker *w = c->worker;
+	unsigned int backlog = weir__run_queue_len_any(&victim->queue);
+	unsigned int n = 0;
+	struct task *t;
+
+	if (backlog == 0)
+		return NULL;
+	if (victim->node != w->node && !worth_crossing(victim, backlog))
+		return NULL;
+	t = weir__run_queue_steal(&victim->queue, &w->queue, &n);
+	if (t == NULL)
+		return NULL;
+	counter_add(&w->counters, steal_ops, 1);
+	counter_add(&w->counters, steals, n);
+	if (victim->node != w->node)
+		counter_add(&w->counters, steals_remote, n);
+	atomic_u64_add_owner(&w->steals_from[victim->index], n);
+	return t;
+}
+
+static struct task *
+steal(struct core *c)
+{
+	const struct worker *w = c->worker;
+	unsigned int tier, begin = 0, n, i, start;
+	struct task *t;
+
+	for (tier = 0; tier < w->nb_tiers; tier++) {
+		n = w->tier_end[tier] - begin;
+		start = n > 1 ? rand_below(&c->rand, n) : 0;
+		for (i = 0; i < n; i++) {
+			unsigned int v = w->victims[begin + (start + i) % n];
+
+			t = steal_from(c, w->rt->workers[v]);
+			if (t != NULL)
+				return t;
+		}
+		begin = w->tier_end[tier];
+	}
+	return NULL;
+}
+
+/* Other nodes' inject queues, when they hold more than their node gets done. */
+static struct task *
+take_far_inject(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+	unsigned int i;
+	struct task *t;
+
+	for (i = 1; i < rt->nb_nodes; i++) {
+		struct node *node = rt->nodes[c->worker->node->near[i]];
+
+		if (weir__inject_len(&node->inject) <
+		    rt->options.cross_node_backlog)
+			continue;
+		t = take_batch(c, &node->inject, rt->nb_workers);
+		if (t != NULL)
+			return t;
+	}
+	return NULL;
+}
+
+struct task *
+weir__search(struct core *c)
+{
+	struct task *t;
+
+	if (!c->searching) {
+		if (!weir__idle_start_searching(&c->worker->node->idle))
+			return NULL;
+		c->searching = true;
+	}
+	t = weir__take_inject(c);
+	if (t == NULL)
+		t = steal(c);
+	if (t == NULL)
+		t = take_far_inject(c);
+	return t;
+}
+
+/* Is there work that this worker would take if it searched? */
+bool
+weir__work_pending(const struct worker *w)
+{
+	const struct weir_runtime *rt = w->rt;
+	unsigned int i, backlog;
+
+	if (weir__inject_len(&w->node->inject) > 0)
+		return true;
+	for (i = 0; i < rt->nb_workers; i++) {
+		const struct worker *v = rt->workers[i];
+
+		backlog = weir__run_queue_len_any(&v->queue);
+		if (v != w && backlog > 0 &&
+		    (v->node == w->node || worth_crossing(v, backlog)))
+			return true;
+	}
+	for (i = 0; i < rt->nb_nodes; i++)
+		if (weir__inject_len(&rt->nodes[i]->inject) >=
+		    rt->options.cross_node_backlog)
+			return true;
+	return false;
+}
+
+/*
+ * Polls the sources of workers on this node that have not come to it: their
+ * packets would be lost. (ZygOS, SOSP '17, and Caladan, OSDI '20, do this.)
+ */
+void
+weir__rescue_neighbours(struct core *c)
+{
+	struct worker *w = c->worker;
+	uint64_t limit = 2 * w->rt->max_poll_gap;
+	unsigned int i, n, ready;
+
+	n = w->nb_tiers > 0 ? w->tier_end[0] : 0;
+	for (i = 0; i < n; i++) {
+		struct worker *v = w->rt->workers[w->victims[i]];
+
+		if (v->node != w->node || !is_stuck(v, limit))
+			continue;
+		ready = weir__source_set_rescue(&v->sources);
+		if (ready > 0)
+			counter_add(&w->counters, rescues, ready);
+	}
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * C1 A cell goes back to where it came from: size_class tells which.
+ * C2 A cache belongs to one worker's core and serves the pools of that
+ *    worker's node only.
+ * C3 The pools' rings run in RTS mode: a thread that is preempted inside one
+ *    does not stop the others (rte_ring's programmer's guide).
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "task/cell.h"
+#include "task/task.h"
+
+static_assert(offsetof(struct task, bytes) < CELL_MIN_SIZE, "room for state");
+
+static struct rte_mempool *
+create_pool(const char *name, unsigned int size, unsigned int n,
+	    unsigned int socket)
+{
+	char pool_name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *mp;
+
+	snprintf(pool_name, sizeof(pool_name), "%s_n%u_c%u", name, socket,
+		 size);
+	mp = rte_mempool_create_empty(pool_name, n, size, 0, 0, (int)socket,
+				      RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	if (mp == NULL)
+		return NULL;
+	/* C3 */
+	if (rte_mempool_set_ops_byname(mp, "ring_mt_rts", NULL) < 0 ||
+	    rte_mempool_populate_default(mp) < 0) {
+		rte_mempool_free(mp);
+		return NULL;
+	}
+	return mp;
+}
+
+int
+weir__cell_pools_init(struct cell_pools *p, const char *name,
+		      unsigned int socket, unsigned int cells,
+		      unsigned int nb_workers)
+{
+	unsigned int i, n;
+
+	/* A cache keeps up to one and a half times its size. */
+	n = cells + nb_workers * (CELL_CACHE_SIZE + CELL_CACHE_SIZE / 2);
+	p->socket = socket;
+	for (i = 0; i < CELL_CLASSES; i++)
+		p->pool[i] = NULL;
+	for (i = 0; i < CELL_CLASSES; i++) {
+		p->pool[i] = create_pool(name, CELL_MIN_SIZE << i, n, socket);
+		if (p->pool[i] == NULL) {
+			weir__cell_pools_fini(p);
+			return rte_errno != 0 ? -rte_errno : -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void
+weir__cell_pools_fini(struct cell_pools *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++) {
+		rte_mempool_free(p->pool[i]);
+		p->pool[i] = NULL;
+	}
+}
+
+int
+weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
+{
+	unsigned int i;
+
+	c->pools = p;
+	for (i = 0; i < CELL_CLASSES; i++)
+		c->cache[i] = NULL;
+	for (i = 0; i < CELL_CLASSES; i++) {
+		c->cache[i] = rte_mempool_cache_create(CELL_CACHE_SIZE,
+						       (int)p->socket);
+		if (c->cache[i] == NULL) {
+			weir__cell_cache_fini(c);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void
+weir__cell_cache_fini(struct cell_cache *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++) {
+		if (c->cache[i] == NULL)
+			continue;
+		rte_mempool_cache_flush(c->cache[i], c->pools->pool[i]);
+		rte_mempool_cache_free(c->cache[i]);
+		c->cache[i] = NULL;
+	}
+}
+
+static unsigned int
+class_of(size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++)
+		if (size <= (size_t)CELL_MIN_SIZE << i)
+			break;
+	return i;
+}
+
+struct task *
+weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
+{
+	size_t size = offsetof(struct task, bytes) + state_size;
+	unsigned int class = class_of(size);
+	struct rte_mempool_cache *cache = NULL;
+	void *cell = NULL;
+	struct task *t;
+
+	if (class < CELL_CLASSES) {
+		if (c != NULL && c->pools == p)
+			cache = c->cache[class];
+		if (rte_mempool_generic_get(p->pool[class], &cell, 1,
+					    cache) < 0)
+			cell = NULL;
+	}
+	if (unlikely(cell == NULL)) {
+		cell = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE,
+					 (int)p->socket);
+		if (cell == NULL)
+			return NULL;
+		class = CELL_CLASS_MALLOC;
+	}
+	t = cell;
+	t->size_class = (uint8_t)class;
+	return t;
+}
+
+void
+weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
+{
+	unsigned int class = t->size_class;
+	struct rte_mempool_cache *cache = NULL;
+	void *cell = t;
+
+	if (class == CELL_CLASS_MALLOC) {
+		rte_free(cell);
+		return;
+	}
+	if (c != NULL && c->pools == p)
+		cache = c->cache[class];
+	rte_mempool_generic_put(p->pool[class], &cell, 1, cache);
+}

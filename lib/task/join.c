@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Join handles: one for each task, which is the task's address and a
+ * reference. Whoever holds it may take the outcome, once.
+ *
+ * J1 The handle owns the waiter field while JOIN_WAKER is unset (T4), so at
+ *    most one waiter is registered and none is lost when it is replaced.
+ * J2 The handle's end takes the result or drops it, if there is one (K2).
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "task/owned.h"
+#include "task/parker.h"
+#include "task/task.h"
+
+static struct task *
+task_of(struct weir_join *join)
+{
+	return (struct task *)join;
+}
+
+void
+weir__join_drop_result(struct task *t)
+{
+	const struct weir_task_ops *ops = t->ops;
+
+	if (t->outcome == 0 && ops->result_drop != NULL)
+		ops->result_drop(t->bytes + ops->result_offset);
+}
+
+/* Ends the handle; the result has been dealt with if there is one. */
+static void
+end_handle(struct task *t, uint64_t old)
+{
+	const uint64_t completing = STATE_COMPLETE | STATE_JOIN_WAKER;
+
+	if ((old & completing) != completing) {
+		weir_waker_drop(t->join_waiter);
+		t->join_waiter = NULL;
+	}
+	weir__task_ref_dec(t);
+}
+
+/* The task is complete: hands its outcome out and ends the handle. */
+static int
+take(struct task *t, void *result)
+{
+	int rc = t->outcome;
+
+	if (rc == 0 && result != NULL)
+		memcpy(result, t->bytes + t->ops->result_offset,
+		       t->ops->result_size);
+	else
+		weir__join_drop_result(t);
+	end_handle(t, state_join_drop(&t->state));
+	return rc;
+}
+
+/* Registers a waiter in place of any other; false if the task is complete. */
+static bool
+set_waiter(struct task *t, struct weir_waker *waiter)
+{
+	if ((state_load(&t->state) & STATE_JOIN_WAKER) &&
+	    !state_join_waker_unset(&t->state)) {
+		weir_waker_drop(waiter);
+		return false;
+	}
+	weir_waker_drop(t->join_waiter);
+	t->join_waiter = waiter;
+	/* When this fails the waiter goes with the handle. */
+	return state_join_waker_set(&t->state);
+}
+
+int
+weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
+{
+	struct task *t = task_of(join);
+	uint64_t word;
+	int rc;
+
+	rc = weir_context_spend(ctx, 1);
+	if (rc < 0)
+		return rc;
+	word = state_load(&t->state);
+	if (!(word & STATE_COMPLETE)) {
+		if ((word & STATE_JOIN_WAKER) &&
+		    weir__waker_same(t->join_waiter, ctx->task))
+			return WEIR_PENDING;
+		if (set_waiter(t, weir__waker_of_task(ctx->task)))
+			return WEIR_PENDING;
+	}
+	return take(t, result);
+}
+
+int
+weir_join_try(struct weir_join *join, void *result)
+{
+	struct task *t = task_of(join);
+
+	if (!(state_load(&t->state) & STATE_COMPLETE))
+		return WEIR_PENDING;
+	return take(t, result);
+}
+
+int
+weir_join_wait(struct weir_join *join, void *result)
+{
+	struct task *t = task_of(join);
+	struct thread_parker parker;
+
+	if (weir__on_worker())
+		return -EDEADLK;
+	if (!(state_load(&t->state) & STATE_COMPLETE)) {
+		parker_init(&parker);
+		if (set_waiter(t, weir__waker_of_parker(&parker)))
+			parker_park(&parker);
+		parker_fini(&parker);
+	}
+	WEIR_ASSERT(state_load(&t->state) & STATE_COMPLETE, "J1");
+	return take(t, result);
+}
+
+void
+weir_join_abort(struct weir_join *join)
+{
+	struct task *t = task_of(join);
+
+	if (state_to_cancelled(&t->state))
+		weir__schedule(t);
+}
+
+void
+weir_join_detach(struct weir_join *join)
+{
+	struct task *t = task_of(join);
+	uint64_t old;
+
+	if (t == NULL)
+		return;
+	old = state_join_drop(&t->state);
+	if (old & STATE_COMPLETE)
+		weir__join_drop_result(t);
+	end_handle(t, old);
+}
+
+uint64_t
+weir_join_id(const struct weir_join *join)
+{
+	return ((const struct task *)join)->id;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The life of a task between two transitions of its state word.
+ *
+ * K1 ops->drop runs once: in end_task(), which only the holder of RUNNING
+ *    enters, or in weir__task_refuse() for a task that nobody else has seen.
+ * K2 A result is released once: taken by the join handle, or given to
+ *    result_drop by the handle's end or by the completing thread (T3).
+ * K3 The reference of the owned list goes with the removal from it.
+ */
+
+#include <errno.h>
+
+#include "task/owned.h"
+#include "task/task.h"
+
+static void
+drop_state(struct task *t)
+{
+	if (t->ops->drop != NULL)
+		t->ops->drop(t->bytes);
+}
+
+/* What poll returned, as an outcome. */
+static int32_t
+outcome_of(int rc)
+{
+	if (rc == WEIR_DONE || (rc < 0 && rc > WEIR_PENDING))
+		return rc;
+	return -EPROTO;
+}
+
+/* The caller holds RUNNING and one reference, which goes. */
+static void
+end_task(struct task *t, int32_t outcome)
+{
+	uint64_t now;
+	unsigned int refs = 1;
+
+	drop_state(t);
+	t->outcome = outcome;
+	now = state_to_complete(&t->state);
+	if (!(now & STATE_JOIN_INTEREST)) {
+		weir__join_drop_result(t);
+	} else if (now & STATE_JOIN_WAKER) {
+		weir_waker_wake_by_ref(t->join_waiter);
+		now = state_join_waker_done(&t->state);
+		/* The handle went meanwhile and left the waiter to us. */
+		if (!(now & STATE_JOIN_INTEREST)) {
+			weir_waker_drop(t->join_waiter);
+			t->join_waiter = NULL;
+		}
+	}
+	if (weir__owned_remove(t))
+		refs++;
+	if (state_ref_dec(&t->state, refs))
+		weir__cell_put(t);
+}
+
+static enum task_next
+after_pending(struct task *t, struct weir_context *ctx)
+{
+	enum state_idle idle;
+
+	idle = ctx->yield ? state_to_yielded(&t->state) :
+			    state_to_idle(&t->state);
+	switch (idle) {
+	case STATE_IDLE_WAIT:
+		return TASK_NEXT_NOTHING;
+	case STATE_IDLE_NOTIFIED:
+		return ctx->yield ? TASK_NEXT_DEFER : TASK_NEXT_QUEUE;
+	case STATE_IDLE_FREE:
+		weir__cell_put(t);
+		return TASK_NEXT_NOTHING;
+	case STATE_IDLE_CANCEL:
+		break;
+	}
+	end_task(t, -ECANCELED);
+	return TASK_NEXT_NOTHING;
+}
+
+enum task_next
+weir__task_run(struct task *t, struct weir_context *ctx)
+{
+	int rc;
+
+	switch (state_to_running(&t->state)) {
+	case STATE_RUN_POLL:
+		break;
+	case STATE_RUN_CANCEL:
+		end_task(t, -ECANCELED);
+		return TASK_NEXT_NOTHING;
+	case STATE_RUN_FREE:
+		weir__cell_put(t);
+		return TASK_NEXT_NOTHING;
+	case STATE_RUN_NOTHING:
+		return TASK_NEXT_NOTHING;
+	}
+	ctx->task = t;
+	ctx->yield = false;
+	rc = t->ops->poll(ctx, t->bytes);
+	ctx->task = NULL;
+	if (rc == WEIR_PENDING)
+		return after_pending(t, ctx);
+	end_task(t, outcome_of(rc));
+	return TASK_NEXT_NOTHING;
+}
+
+void
+weir__task_shutdown(struct task *t)
+{
+	/* The list's reference is ours now: the caller took it off the list. */
+	if (state_to_shutdown(&t->state))
+		end_task(t, -ECANCELED);
+	else
+		weir__task_ref_dec(t);
+}
+
+void
+weir__task_drop_notification(struct task *t)
+{
+	weir__task_ref_dec(t);
+}
+
+void
+weir__task_refuse(struct task *t)
+{
+	uint64_t refs_left = STATE_REF_ONE | STATE_JOIN_INTEREST;
+
+	drop_state(t);
+	t->outcome = -ECANCELED;
+	atomic_u64_store(&t->state.word, refs_left | STATE_COMPLETE, RELAXED);
+}
+
+void
+weir__task_ref_dec(struct task *t)
+{
+	if (state_ref_dec(&t->state, 1))
+		weir__cell_put(t);
+}
+
+int
+weir_context_yield(struct weir_context *ctx)
+{
+	ctx->yield = true;
+	return WEIR_PENDING;
+}
+
+int
+weir_context_spend(struct weir_context *ctx, unsigned int units)
+{
+	if (unlikely(ctx->budget == 0)) {
+		ctx->out_of_budget = true;
+		return weir_context_yield(ctx);
+	}
+	context_charge(ctx, units);
+	return 0;
+}

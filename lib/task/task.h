@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+/*
+ * The cell of a task, and what may be done to it.
+ *
+ * Fields by who may touch them:
+ *	state          anyone, through state.h
+ *	ops .. flags   written before the first reference is shared, read by all
+ *	next           whoever holds the notification (state.h, T2)
+ *	owned          under the lock of its shard
+ *	join_waiter    see state.h, T4
+ *	outcome        the completing thread before COMPLETE, all after it
+ *	bytes          see state.h, T3
+ *
+ * The scheduler above is reached through weir__schedule() and
+ * weir__cell_put() only, so another one can be linked under the same tasks.
+ */
+
+#include "base/common.h"
+#include "base/list.h"
+#include "task/state.h"
+#include "task/weir_task.h"
+
+struct core;
+struct task_home;
+
+struct task {
+	/* Hot line: whoever wakes or polls. */
+	struct task_state state;
+	const struct weir_task_ops *ops;
+	struct task *next;
+	struct task_home *home;
+	struct list_link owned;
+	uint64_t id;
+	uint32_t worker; /* for WEIR_AFFINITY_WORKER */
+	uint8_t affinity;
+	uint8_t size_class;
+	uint8_t shard;
+	uint8_t node; /* index of the home node */
+
+	/* Second line: trailer and the caller's state, touched by the poller. */
+	struct weir_waker *join_waiter;
+	int32_t outcome;
+	uint32_t pad;
+	uint8_t bytes[];
+} weir_cache_aligned;
+
+static_assert(offsetof(struct task, join_waiter) == WEIR_CACHE_LINE,
+	      "what wakers write shares no line with the caller's state");
+static_assert(offsetof(struct task, bytes) % 16 == 0,
+	      "the caller's state is aligned as malloc would align it");
+
+/* What a poll function sees, and what it asked for. One for each core. */
+struct weir_context {
+	struct task *task; /* NULL: nothing is being polled */
+	struct core *core;
+	uint32_t budget;
+	bool yield;	    /* asked to go to the back of the queue */
+	bool out_of_budget; /* asked because its budget was empty */
+};
+
+/* Takes units off the budget, or what is left of it. */
+static inline void
+context_charge(struct weir_context *ctx, uint32_t units)
+{
+	ctx->budget = units < ctx->budget ? ctx->budget - units : 0;
+}
+
+/* What the scheduler must do with a task after it ran. */
+enum task_next {
+	TASK_NEXT_NOTHING, /* waits or has ended */
+	TASK_NEXT_QUEUE,   /* was woken while it ran */
+	TASK_NEXT_DEFER,   /* yielded */
+};
+
+/* Polls a task taken from a queue, or drops it if it was cancelled. */
+enum task_next weir__task_run(struct task *t, struct weir_context *ctx);
+
+/* Shutdown: ends the task unless another thread is in it, which then does. */
+void weir__task_shutdown(struct task *t);
+
+/* A notification that nobody will run: gives its reference back. */
+void weir__task_drop_notification(struct task *t);
+
+/* For a task that was refused before anyone saw it; the join handle stays. */
+void weir__task_refuse(struct task *t);
+
+void weir__task_ref_dec(struct task *t);
+
+/* A waker for the task, or for a thread that is blocked; see waker.c. */
+struct thread_parker;
+struct weir_waker *weir__waker_of_parker(struct thread_parker *p);
+bool weir__waker_same(const struct weir_waker *w, const struct task *t);
+/* Can it wake nobody any more? */
+bool weir__waker_ended(const struct weir_waker *w);
+
+/* A new reference, as waker. */
+struct weir_waker *weir__waker_of_task(struct task *t);
+
+static inline bool
+task_is_local(const struct task *t)
+{
+	return t->affinity == WEIR_AFFINITY_WORKER;
+}
+
+/*
+ * What the scheduler provides.
+ */
+
+/* Queues a notification; the reference for it comes along. Any thread. */
+void weir__schedule(struct task *t);
+
+/* Takes the memory of a cell back: weir__cell_free() with its worker's cache. */
+void weir__cell_put(struct task *t);
+
+/* Is the calling thread a worker? It may not block then. */
+bool weir__on_worker(void);
+
+#endif

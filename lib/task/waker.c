@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Wakers: one word that wakes either a task or a blocked thread.
+ *
+ * A waker is the address of a task (a reference of its own) or, with bit 0
+ * set, of a thread_parker, which lives on the blocked thread's stack.
+ *
+ * W1 The waker of a parker is not dropped after its thread was let go: the
+ *    join handle that it waits on takes it back first (T4).
+ */
+
+#include "base/common.h"
+#include "task/parker.h"
+#include "task/task.h"
+
+#define PARKER_BIT ((uintptr_t)1)
+
+static bool
+is_parker(const struct weir_waker *w)
+{
+	return ((uintptr_t)w & PARKER_BIT) != 0;
+}
+
+static struct thread_parker *
+parker_of(struct weir_waker *w)
+{
+	return (struct thread_parker *)((uintptr_t)w & ~PARKER_BIT);
+}
+
+static struct task *
+task_of(struct weir_waker *w)
+{
+	return (struct task *)w;
+}
+
+struct weir_waker *
+weir__waker_of_parker(struct thread_parker *p)
+{
+	return (struct weir_waker *)((uintptr_t)p | PARKER_BIT);
+}
+
+struct weir_waker *
+weir__waker_of_task(struct task *t)
+{
+	state_ref_inc(&t->state);
+	return (struct weir_waker *)t;
+}
+
+bool
+weir__waker_same(const struct weir_waker *w, const struct task *t)
+{
+	return (uintptr_t)w == (uintptr_t)t;
+}
+
+bool
+weir__waker_ended(const struct weir_waker *w)
+{
+	return !is_parker(w) &&
+	       (state_load(&((const struct task *)w)->state) & STATE_COMPLETE);
+}
+
+struct weir_waker *
+weir_context_waker(struct weir_context *ctx)
+{
+	return weir__waker_of_task(ctx->task);
+}
+
+struct weir_waker *
+weir_waker_clone(struct weir_waker *waker)
+{
+	if (!is_parker(waker))
+		state_ref_inc(&task_of(waker)->state);
+	return waker;
+}
+
+void
+weir_waker_wake(struct weir_waker *waker)
+{
+	struct task *t;
+
+	if (is_parker(waker)) {
+		weir__parker_unpark(parker_of(waker));
+		return;
+	}
+	t = task_of(waker);
+	switch (state_wake_by_value(&t->state)) {
+	case STATE_WAKE_SCHEDULE:
+		weir__schedule(t);
+		break;
+	case STATE_WAKE_FREE:
+		weir__cell_put(t);
+		break;
+	case STATE_WAKE_NOTHING:
+		break;
+	}
+}
+
+void
+weir_waker_wake_by_ref(struct weir_waker *waker)
+{
+	struct task *t;
+
+	if (is_parker(waker)) {
+		weir__parker_unpark(parker_of(waker));
+		return;
+	}
+	t = task_of(waker);
+	if (state_wake_by_ref(&t->state) == STATE_WAKE_SCHEDULE)
+		weir__schedule(t);
+}
+
+void
+weir_waker_drop(struct weir_waker *waker)
+{
+	if (waker != NULL && !is_parker(waker))
+		weir__task_ref_dec(task_of(waker));
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_TASK_H
+#define WEIR_TASK_H
+
+/**
+ * @file
+ * Tasks, join handles and wakers.
+ *
+ * A task is a state machine: a struct of the caller's and a poll function that
+ * advances it. The runtime copies the struct into a cell of its own, calls poll
+ * on one worker at a time, and calls it again after each wake-up.
+ */
+
+#include <weir_common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a task is. Declare one `static const` per kind of task. */
+struct weir_task_ops {
+	/** For dumps, traces and reports. Must outlive the tasks. */
+	const char *name;
+
+	/** Bytes of the caller's state struct; 0 is legal. */
+	size_t state_size;
+
+	/**
+	 * Advances the task.
+	 *
+	 * Returns WEIR_DONE when the task has ended and its result, if it has one,
+	 * is in the state; WEIR_PENDING only after a wait primitive said so,
+	 * weir_context_yield() was called, or a waker was handed to someone who
+	 * will use it; -errno (-1 to -4095) when the task has failed. Any other
+	 * value counts as a failure with EPROTO.
+	 *
+	 * Runs on a worker. Never on two workers at once.
+	 */
+	int (*poll)(struct weir_context *ctx, void *state);
+
+	/**
+	 * Releases what the state holds, except the result. Optional.
+	 *
+	 * Runs exactly once, on the thread that ends the task, whether the task
+	 * is done, failed, cancelled, or was refused because the runtime was
+	 * shutting down. It cannot wait.
+	 */
+	void (*drop)(void *state);
+
+	/** Where in the state the result lies, and its bytes; size 0: no result. */
+	size_t result_offset;
+	size_t result_size;
+
+	/**
+	 * Releases a result that nobody took, since the join handle was
+	 * detached. Optional. Gets the address of the result in the state.
+	 */
+	void (*result_drop)(void *result);
+};
+
+/** Which workers may run a task. */
+enum weir_affinity {
+	/** Workers of the home node first, others when those have a backlog. */
+	WEIR_AFFINITY_ANY,
+	/** Workers of the home node only. */
+	WEIR_AFFINITY_NODE,
+	/** One worker only. */
+	WEIR_AFFINITY_WORKER,
+};
+
+/** How to spawn; zero-initialised is the default. */
+struct weir_spawn_attr {
+	enum weir_affinity affinity;
+	/**
+	 * The worker's index in its runtime, for WEIR_AFFINITY_WORKER. The task's
+	 * memory then comes from that worker's node.
+	 */
+	unsigned int worker;
+	/**
+	 * The home node, as a NUMA node id, plus one; 0 means the spawning
+	 * worker's node, or node of the runtime's first worker for a thread that
+	 * is not a worker. Not used with WEIR_AFFINITY_WORKER.
+	 */
+	unsigned int node_plus_1;
+};
+
+/**
+ * Starts a task.
+ *
+ * @param rt     The runtime to run on.
+ * @param ops    What to run; must outlive the task.
+ * @param state  Copied into the task (ops->state_size bytes); NULL: all zero.
+ *               From here on the task owns what the state points to.
+ * @param attr   NULL for the default.
+ * @return
+ *   A join handle that the caller owns and must end with weir_join_detach(),
+ *   or by taking the outcome. A task spawned on a runtime that is shutting
+ *   down is dropped at once and its outcome is -ECANCELED.
+ *   NULL with rte_errno when nothing was started and the state still is the
+ *   caller's: EINVAL (bad ops or attr), ENOMEM (no memory for the cell).
+ *
+ * Any thread.
+ */
+WEIR_API struct weir_join *
+weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		const void *state, const struct weir_spawn_attr *attr);
+
+/**
+ * Takes the outcome of a task from another task, or arranges a wake-up.
+ *
+ * @param result  Where the result goes (result_size bytes), may be NULL: the
+ *                result then goes to result_drop.
+ * @return
+ *   WEIR_PENDING: not ended yet, the calling task will be woken. Otherwise the
+ *   handle is gone: 0 with the result, -ECANCELED when the task was aborted or
+ *   shut down, or the -errno that it failed with.
+ *
+ * The task that ctx belongs to; one waiter at a time: a later one replaces it.
+ */
+WEIR_API int
+weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result);
+
+/**
+ * As weir_join_poll(), but blocks the calling thread.
+ *
+ * Any thread but a worker: -EDEADLK there, and the handle stays.
+ */
+WEIR_API int
+weir_join_wait(struct weir_join *join, void *result);
+
+/** As weir_join_poll(), but WEIR_PENDING arranges nothing. Any thread. */
+WEIR_API int
+weir_join_try(struct weir_join *join, void *result);
+
+/**
+ * Asks the task to end: it is dropped at its next wait, or now if it waits.
+ * The handle stays. A task that has ended keeps its outcome. Any thread.
+ */
+WEIR_API void
+weir_join_abort(struct weir_join *join);
+
+/** Gives the handle up; the task runs on. NULL is legal. Any thread. */
+WEIR_API void
+weir_join_detach(struct weir_join *join);
+
+/** The task's id: unique in its runtime. */
+WEIR_API uint64_t
+weir_join_id(const struct weir_join *join);
+
+/**
+ * A reference that wakes the running task. The caller owns it.
+ *
+ * Wakers may be used from any thread and after the task, and even the runtime,
+ * has ended. Waking a task that has ended does nothing.
+ */
+WEIR_API struct weir_waker *
+weir_context_waker(struct weir_context *ctx);
+
+/** One more reference to the same task. Any thread. */
+WEIR_API struct weir_waker *
+weir_waker_clone(struct weir_waker *waker);
+
+/** Wakes, and gives the reference up. Any thread. */
+WEIR_API void
+weir_waker_wake(struct weir_waker *waker);
+
+/** Wakes, and keeps the reference. Any thread. */
+WEIR_API void
+weir_waker_wake_by_ref(struct weir_waker *waker);
+
+/** Gives the reference up without waking. NULL is legal. Any thread. */
+WEIR_API void
+weir_waker_drop(struct weir_waker *waker);
+
+/**
+ * Lets others run: the task goes to the back of the queue once the sources
+ * have been polled.
+ *
+ * @return WEIR_PENDING, for the poll function to return. The next poll then
+ * goes on behind it.
+ */
+WEIR_API int
+weir_context_yield(struct weir_context *ctx);
+
+/**
+ * Spends units of the budget that a task has for one poll.
+ *
+ * Every wait primitive calls this before it succeeds, so that a task whose
+ * waits are always ready still lets others run.
+ *
+ * @return 0, or WEIR_PENDING when the budget was empty: the task has been told
+ * to yield and must return.
+ */
+WEIR_API int
+weir_context_spend(struct weir_context *ctx, unsigned int units);
+
+/** The runtime that the task runs on. */
+WEIR_API struct weir_runtime *
+weir_context_runtime(const struct weir_context *ctx);
+
+/** The index of the worker that polls the task now. */
+WEIR_API unsigned int
+weir_context_worker(const struct weir_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

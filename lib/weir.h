@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_H
+#define WEIR_H
+
+/**
+ * @file
+ * All that an application without ports needs. See weir_ethdev.h for ports.
+ */
+
+#include <weir_common.h>
+#include <weir_metrics.h>
+#include <weir_runtime.h>
+#include <weir_source.h>
+#include <weir_task.h>
+
+#endif

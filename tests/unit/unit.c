@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+/* "(0-3)@(a,b)" with the first CPUs that this process may use, or "(0-3)@a". */
+static void
+default_lcores(char *text, size_t size)
+{
+	unsigned int cpus[2], n = 0, cpu;
+	cpu_set_t set;
+
+	assert_return_code(sched_getaffinity(0, sizeof(set), &set), errno);
+	for (cpu = 0; cpu < CPU_SETSIZE && n < RTE_DIM(cpus); cpu++) {
+		if (CPU_ISSET(cpu, &set))
+			cpus[n++] = cpu;
+	}
+	assert_int_not_equal(n, 0);
+	if (n == 1)
+		snprintf(text, size, "(0-3)@%u", cpus[0]);
+	else
+		snprintf(text, size, "(0-3)@(%u,%u)", cpus[0], cpus[1]);
+}
+
+void
+unit_eal_init(const char *lcores)
+{
+	char by_default[64], lcores_arg[128], prefix[64];
+	char *argv[] = {
+		(char[]){ "unit" },
+		lcores_arg,
+		prefix,
+		(char[]){ "--no-huge" },
+		(char[]){ "-m256" },
+		(char[]){ "--no-pci" },
+		(char[]){ "--no-shconf" },
+		(char[]){ "--no-telemetry" },
+		(char[]){ "--log-level=*:error" },
+		NULL,
+	};
+
+	if (lcores == NULL) {
+		default_lcores(by_default, sizeof(by_default));
+		lcores = by_default;
+	}
+	snprintf(lcores_arg, sizeof(lcores_arg), "--lcores=%s", lcores);
+	snprintf(prefix, sizeof(prefix), "--file-prefix=weir-unit-%d",
+		 getpid());
+	if (rte_eal_init(RTE_DIM(argv) - 1, argv) < 0)
+		fail_msg("rte_eal_init: %s", rte_strerror(rte_errno));
+}
+
+int
+unit_eal_setup(void **state)
+{
+	unit_eal_init(NULL);
+	return 0;
+}
+
+int
+unit_eal_teardown(void **state)
+{
+	char dir[4096];
+
+	/* The EAL leaves its directory, which is empty without shared files. */
+	snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+	rte_eal_cleanup();
+	rmdir(dir);
+	return 0;
+}
+
+uint64_t
+unit_seed(void)
+{
+	const char *text = getenv("WEIR_TEST_SEED");
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : rte_rdtsc();
+
+	print_message("# seed 0x%" PRIx64 "\n", seed);
+	return seed;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef UNIT_H
+#define UNIT_H
+
+/* What the unit tests share. Include it first. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/*
+ * Starts the EAL without hugepages, devices or files that other processes
+ * could trip over. NULL: main lcore 0 and worker lcores 1 to 3, all of which
+ * share the first two CPUs that this process may use. Fails the test
+ * otherwise; once in a process.
+ */
+void
+unit_eal_init(const char *lcores);
+
+/* Group setup and teardown for tests that need the EAL. */
+int
+unit_eal_setup(void **state);
+int
+unit_eal_teardown(void **state);
+
+/*
+ * A seed for what the test picks at random, which it prints: WEIR_TEST_SEED,
+ * or another one each time.
+ */
+uint64_t
+unit_seed(void);
+
+/* Skips the running test; the reason goes to the output. */
+#define unit_skip(reason)                        \
+	do {                                     \
+		print_message("# %s\n", reason); \
+		skip();                          \
+	} while (0)
+
+#endif
