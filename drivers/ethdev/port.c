@@ -2,7 +2,8 @@
 
 /*
  * What happens to a whole port: it disappears, or its link changes. The PMD
- * reports that on EAL's interrupt thread, or the application by calling the same functions.
+ * reports that on EAL's interrupt thread, or the application by calling the
+ * same functions.
  *
  * P1 An entry is on the list from creation to the beginning of its queue's
  *    end; both take the mutex, so a report never meets a freed source.
@@ -99,8 +100,8 @@ start_watching(uint16_t port)
 	rc = rte_eth_dev_callback_register(port, RTE_ETH_EVENT_INTR_RMV,
 					   on_removal, NULL);
 	if (rc == 0)
-		rc = rte_eth_dev_callback_register(
-			port, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+		rc = rte_eth_dev_callback_register(port, RTE_ETH_EVENT_INTR_LSC,
+						   on_link, NULL);
 	if (rc < 0)
 		stop_watching(port);
 	return rc;

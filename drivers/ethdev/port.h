@@ -17,8 +17,10 @@ struct rxq_entry {
 };
 
 /* 0, -EBUSY if the queue is a source already, or what ethdev says. */
-int weir__port_add(struct rxq_entry *e, struct weir_source *source,
-		   uint16_t port, uint16_t queue);
-void weir__port_remove(struct rxq_entry *e);
+int
+weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
+	       uint16_t queue);
+void
+weir__port_remove(struct rxq_entry *e);
 
 #endif

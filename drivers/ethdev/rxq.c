@@ -3,9 +3,9 @@
 /*
  * A receive queue as a source.
  *
- * A task that finds packets takes them from the PMD itself. Only when it finds none does the home worker
- * poll the queue for it; what that poll finds is kept in the stash, in order,
- * until the task comes for it.
+ * A task that finds packets takes them from the PMD itself. Only when it finds
+ * none does the home worker poll the queue for it; what that poll finds is kept
+ * in the stash, in order, until the task comes for it.
  *
  * X1 The PMD's receive function runs under the source's lock only (S1).
  * X2 Packets leave in the order of the queue: the stash is emptied before the
@@ -78,7 +78,8 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 	struct weir_rxq *rxq;
 	int rc;
 
-	if (burst == 0 || burst > WEIR_BURST_MAX || !queue_exists(port, queue)) {
+	if (burst == 0 || burst > WEIR_BURST_MAX ||
+	    !queue_exists(port, queue)) {
 		rte_errno = EINVAL;
 		return NULL;
 	}

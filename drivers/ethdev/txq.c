@@ -3,11 +3,11 @@
 /*
  * A transmit queue that waits for its port instead of dropping.
  *
- * What the port does not take is held back, in order, and sent before
- * anything else. While something is held back weir_txq_ready() makes its task yield, so
- * the task receives nothing more and packets wait in the RX ring, where the
- * NIC counts what does not fit. Only a port that makes no progress for the
- * whole timeout costs packets, and those are counted.
+ * What the port does not take is held back, in order, and sent before anything
+ * else. While something is held back weir_txq_ready() makes its task yield, so
+ * the task receives nothing more and packets wait in the RX ring, where the NIC
+ * counts what does not fit. Only a port that makes no progress for the whole
+ * timeout costs packets, and those are counted.
  *
  * Y1 Packets go to the port in the order in which they were given to
  *    weir_txq_send().

@@ -81,8 +81,8 @@ struct weir_txq_stats {
 /**
  * Makes a handle for a port's transmit queue.
  *
- * @param timeout_us  Microseconds without progress after which held-back packets are
- *                    dropped and counted; 0: at once.
+ * @param timeout_us  Microseconds without progress after which held-back
+ *                    packets are dropped and counted; 0: at once.
  * @return NULL with rte_errno: EINVAL, ENOMEM.
  *
  * Any thread. Afterwards the handle belongs to one task at a time, and so does
@@ -105,7 +105,8 @@ weir_txq_free(struct weir_txq *txq);
  * Is the queue ready to take packets? Sends what was held back first.
  *
  * @return 0: yes; WEIR_PENDING: the port is full, the task has been told to
- * yield. A task that returns then receives nothing, so packets wait in the RX ring.
+ * yield. A task that returns then receives nothing, so packets wait in the RX
+ * ring.
  *
  * The owning task.
  */
@@ -130,8 +131,8 @@ weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);
  * Ends the receive queues of a port with -ENODEV, since it goes away.
  *
  * Called on its own when the PMD reports a removal; applications that remove a
- * port themselves call it before they stop the port. When it returns, no worker is
- * inside the PMD's receive function for that port.
+ * port themselves call it before they stop the port. When it returns, no worker
+ * is inside the PMD's receive function for that port.
  *
  * Any thread.
  */

@@ -10,9 +10,9 @@
  * every operation names its order. A test build can put another file in this
  * one's place and see every atomic step that the library takes.
  *
- * An order stronger than RELAXED carries a label such as [idle:F1] in a comment.
- * The same label stands at the operation it pairs with, and one of the two
- * says what breaks without it.
+ * An order stronger than RELAXED carries a label such as [idle:F1] in a
+ * comment. The same label stands at the operation it pairs with, and one of the
+ * two says what breaks without it.
  */
 
 #include <stdbool.h>
@@ -56,35 +56,35 @@
 						   success, failure);          \
 	}
 
-#define ATOMIC_DEFINE_INT(name, type)                                           \
-	ATOMIC_DEFINE_BASE(name, type)                                          \
-	ATOMIC_INLINE type atomic_##name##_fetch_add(struct atomic_##name *a,   \
-						     type v, int order)         \
-	{                                                                       \
-		return __atomic_fetch_add(&a->v, v, order);                     \
-	}                                                                       \
-	ATOMIC_INLINE type atomic_##name##_fetch_sub(struct atomic_##name *a,   \
-						     type v, int order)         \
-	{                                                                       \
-		return __atomic_fetch_sub(&a->v, v, order);                     \
-	}                                                                       \
-	ATOMIC_INLINE type atomic_##name##_fetch_or(struct atomic_##name *a,    \
-						    type v, int order)          \
-	{                                                                       \
-		return __atomic_fetch_or(&a->v, v, order);                      \
-	}                                                                       \
-	ATOMIC_INLINE type atomic_##name##_fetch_and(struct atomic_##name *a,   \
-						     type v, int order)         \
-	{                                                                       \
-		return __atomic_fetch_and(&a->v, v, order);                     \
-	}                                                                       \
-	/* For the only writer of a variable that others read. */               \
-	ATOMIC_INLINE void atomic_##name##_add_owner(struct atomic_##name *a,   \
-						     type v)                    \
-	{                                                                       \
-		__atomic_store_n(&a->v,                                         \
+#define ATOMIC_DEFINE_INT(name, type)                                          \
+	ATOMIC_DEFINE_BASE(name, type)                                         \
+	ATOMIC_INLINE type atomic_##name##_fetch_add(struct atomic_##name *a,  \
+						     type v, int order)        \
+	{                                                                      \
+		return __atomic_fetch_add(&a->v, v, order);                    \
+	}                                                                      \
+	ATOMIC_INLINE type atomic_##name##_fetch_sub(struct atomic_##name *a,  \
+						     type v, int order)        \
+	{                                                                      \
+		return __atomic_fetch_sub(&a->v, v, order);                    \
+	}                                                                      \
+	ATOMIC_INLINE type atomic_##name##_fetch_or(struct atomic_##name *a,   \
+						    type v, int order)         \
+	{                                                                      \
+		return __atomic_fetch_or(&a->v, v, order);                     \
+	}                                                                      \
+	ATOMIC_INLINE type atomic_##name##_fetch_and(struct atomic_##name *a,  \
+						     type v, int order)        \
+	{                                                                      \
+		return __atomic_fetch_and(&a->v, v, order);                    \
+	}                                                                      \
+	/* For the only writer of a variable that others read. */              \
+	ATOMIC_INLINE void atomic_##name##_add_owner(struct atomic_##name *a,  \
+						     type v)                   \
+	{                                                                      \
+		__atomic_store_n(&a->v,                                        \
 				 __atomic_load_n(&a->v, __ATOMIC_RELAXED) + v, \
-				 __ATOMIC_RELAXED);                             \
+				 __ATOMIC_RELAXED);                            \
 	}
 
 ATOMIC_DEFINE_INT(u32, uint32_t)

@@ -21,16 +21,17 @@
  * place in the library that does.
  */
 #ifdef WEIR_ASSERTS
-void weir__assert_failed(const char *rule, const char *file, int line);
-#define WEIR_ASSERT(condition, rule)                                         \
-	do {                                                                 \
-		if (unlikely(!(condition)))                                  \
-			weir__assert_failed(rule, __FILE__, __LINE__);       \
+void
+weir__assert_failed(const char *rule, const char *file, int line);
+#define WEIR_ASSERT(condition, rule)                                   \
+	do {                                                           \
+		if (unlikely(!(condition)))                            \
+			weir__assert_failed(rule, __FILE__, __LINE__); \
 	} while (0)
 #else
-#define WEIR_ASSERT(condition, rule)                                         \
-	do {                                                                 \
-		(void)sizeof(!(condition));                                  \
+#define WEIR_ASSERT(condition, rule)        \
+	do {                                \
+		(void)sizeof(!(condition)); \
 	} while (0)
 #endif
 

@@ -30,8 +30,8 @@ static inline bool
 lock_try(struct lock *l)
 {
 	/*
-	 * [lock:A1] pairs with the release in lock_release(): without it the new
-	 * holder could read what the last one had not written yet.
+	 * [lock:A1] pairs with the release in lock_release(): without it the
+	 * new holder could read what the last one had not written yet.
 	 */
 	return atomic_u32_load(&l->held, RELAXED) == 0 &&
 	       atomic_u32_exchange(&l->held, 1, ACQUIRE) == 0;

@@ -5,8 +5,8 @@
 
 /*
  * A small generator for scheduling decisions: xorshift64* (S. Vigna, "An
- * experimental exploration of Marsaglia's xorshift generators, scrambled", 2016).
- * Each user has its own state, so that a seed repeats its choices.
+ * experimental exploration of Marsaglia's xorshift generators, scrambled",
+ * 2016). Each user has its own state, so that a seed repeats its choices.
  */
 
 #include <stdint.h>

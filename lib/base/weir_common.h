@@ -20,7 +20,9 @@ extern "C" {
 /** Marks a function that the shared library exports. */
 #define WEIR_API __attribute__((visibility("default")))
 
-/** A task's poll function returns this when the task has ended with a result. */
+/**
+ * A task's poll function returns this when the task has ended with a result.
+ */
 #define WEIR_DONE 0
 
 /**

@@ -22,8 +22,8 @@ struct weir_worker_stats {
 	unsigned int lcore;	  /**< EAL lcore it runs on */
 	unsigned int node;	  /**< NUMA node id of that lcore */
 	uint64_t polls;		  /**< task polls */
-	uint64_t parks;		  /**< times it had nothing to run and parked */
-	uint64_t noop_wakes;	  /**< wake-ups from park that found nothing */
+	uint64_t parks;		  /**< times it had nothing to run */
+	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
 	uint64_t steal_ops;	  /**< times it took tasks from another */
 	uint64_t steals;	  /**< tasks taken from other workers */
 	uint64_t steals_remote;	  /**< of these, from another node */
@@ -33,7 +33,7 @@ struct weir_worker_stats {
 	uint64_t forced_yields;	  /**< polls that ran out of budget */
 	uint64_t source_polls;	  /**< rounds over its sources */
 	uint64_t source_events;	  /**< sources found ready in them */
-	uint64_t rescues;	  /**< ready sources found for a stuck worker */
+	uint64_t rescues;	  /**< sources found ready for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	unsigned int queue_depth; /**< tasks in its run queue now */
 };

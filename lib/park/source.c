@@ -4,9 +4,10 @@
  * Sources: who polls them, who waits on them.
  *
  * Each worker has an array of sources. It is replaced as a whole when a source
- * comes or goes; the old one, and a source that went, are freed once every worker has passed a
- * quiescent state (rte_rcu_qsbr), so the polling side takes no lock for the
- * array. Each source has a try-lock, which whoever polls or receives holds.
+ * comes or goes; the old one, and a source that went, are freed once every
+ * worker has passed a quiescent state (rte_rcu_qsbr), so the polling side takes
+ * no lock for the array. Each source has a try-lock, which whoever polls or
+ * receives holds.
  *
  * Invariants:
  * S1 The driver's poll and the waits of its receive function run under the
@@ -135,22 +136,22 @@ static int
 replace_array(struct source_set *s, const struct weir_source *gone,
 	      struct weir_source *added)
 {
-	struct source_array *old = atomic_ptr_load(&s->array, RELAXED), *new;
+	struct source_array *old = atomic_ptr_load(&s->array, RELAXED), *next;
 	unsigned int i, n = old != NULL ? old->n : 0;
 
-	new = rte_zmalloc_socket(NULL, sizeof(*new) + (n + 1) * sizeof(new->s[0]),
-				 WEIR_CACHE_LINE, (int)s->socket);
-	if (new == NULL)
+	next = rte_zmalloc_socket(NULL,
+				  sizeof(*next) + (n + 1) * sizeof(next->s[0]),
+				  WEIR_CACHE_LINE, (int)s->socket);
+	if (next == NULL)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		if (old->s[i] != gone)
-			new->s[new->n++] = old->s[i];
+			next->s[next->n++] = old->s[i];
 	if (added != NULL)
-		new->s[new->n++] = added;
+		next->s[next->n++] = added;
 	/* [park:A1] */
-	atomic_ptr_store(&s->array, new, RELEASE);
-	rte_rcu_qsbr_synchronize(s->registry->qsbr,
-				 weir__qsbr_id(s->registry));
+	atomic_ptr_store(&s->array, next, RELEASE);
+	rte_rcu_qsbr_synchronize(s->registry->qsbr, weir__qsbr_id(s->registry));
 	rte_free(old);
 	return 0;
 }
@@ -314,8 +315,7 @@ weir_source_wait_begin(struct weir_context *ctx, void *priv)
 }
 
 void
-weir_source_wait_ready(struct weir_context *ctx, void *priv,
-		       unsigned int units)
+weir_source_wait_ready(struct weir_context *ctx, void *priv, unsigned int units)
 {
 	context_charge(ctx, units);
 	lock_release(&weir_source_of(priv)->lock);

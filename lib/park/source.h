@@ -54,34 +54,40 @@ struct weir_source {
 	uint8_t priv[] weir_cache_aligned;
 };
 
-void weir__source_set_init(struct source_set *s, struct source_registry *r,
-			   unsigned int worker, unsigned int socket);
-void weir__source_set_fini(struct source_set *s);
+void
+weir__source_set_init(struct source_set *s, struct source_registry *r,
+		      unsigned int worker, unsigned int socket);
+void
+weir__source_set_fini(struct source_set *s);
 
 /*
- * Polls the armed sources once and wakes the tasks of those that are ready. Returns how many were. The
- * home worker, between two of its quiescent states.
+ * Polls the armed sources once and wakes the tasks of those that are ready.
+ * Returns how many were. The home worker, between two of its quiescent states.
  */
-unsigned int weir__source_set_poll_owner(struct source_set *s);
+unsigned int
+weir__source_set_poll_owner(struct source_set *s);
 
 /*
  * The same for a worker that has not come to it, over those sources that allow
  * it. Any worker.
  */
-unsigned int weir__source_set_rescue(struct source_set *s);
+unsigned int
+weir__source_set_rescue(struct source_set *s);
 
 /* Closes all sources and refuses new ones: the runtime ends. */
-void weir__source_set_close(struct source_set *s);
+void
+weir__source_set_close(struct source_set *s);
 
 /*
  * What the scheduler provides.
  */
 
 /* NULL if there is no such worker. */
-struct source_set *weir__runtime_source_set(struct weir_runtime *rt,
-					    unsigned int worker);
+struct source_set *
+weir__runtime_source_set(struct weir_runtime *rt, unsigned int worker);
 
 /* The calling worker's reader id, or RTE_QSBR_THRID_INVALID. */
-unsigned int weir__qsbr_id(const struct source_registry *r);
+unsigned int
+weir__qsbr_id(const struct source_registry *r);
 
 #endif

@@ -31,8 +31,9 @@ struct weir_source_ops {
 	/**
 	 * Looks for events without waiting, and keeps them.
 	 *
-	 * @return More than 0 when the waiter has something to take, 0 when not,
-	 * -errno when the source is broken: it is then closed with that error.
+	 * @return More than 0 when the waiter has something to take, 0 when
+	 * not, -errno when the source is broken: it is then closed with that
+	 * error.
 	 *
 	 * With the lock held, on a worker; only while a task waits.
 	 */

@@ -4,9 +4,9 @@
  * A bounded rte_ring, and behind it an unbounded list for when it is full.
  *
  * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
- * synchronization modes"), with the largest head-tail distance: a thread that is
- * preempted in the middle keeps its own entry, and those queued behind it, from
- * being seen, but nobody waits for it.
+ * synchronization modes"), with the largest head-tail distance: a thread that
+ * is preempted in the middle keeps its own entry, and those queued behind it,
+ * from being seen, but nobody waits for it.
  *
  * The list is a stack that pushers swap themselves onto. A popper takes all
  * of it, turns it round, and keeps the rest in the stash for the next.
@@ -16,8 +16,8 @@
  * I2 While anything is spilled, pushes go to the list, so that the older
  *    entries, in the ring, come out first. Between pushers that race with the
  *    change the order is open.
- * I3 `spilled` is at least the length of list and stash: it is raised before a push to the list and lowered after
- *    a pop.
+ * I3 `spilled` is at least the length of list and stash: it is raised before a
+ *    push to the list and lowered after a pop.
  * I4 What is pushed while the queue is being finished is dropped either by
  *    finish or by its pusher.
  */
@@ -69,8 +69,8 @@ push_ring(struct inject *q, struct task_chain *c)
 			chunk[n] = t;
 		done = rte_ring_mp_rts_enqueue_burst(q->ring, chunk, n, NULL);
 		/*
-		 * Entries in the ring are others' already. The one behind them is
-		 * ours, and the link to it was read before.
+		 * Entries in the ring are others' already. The one behind them
+		 * is ours, and the link to it was read before.
 		 */
 		if (done < n) {
 			c->first = chunk[done];
@@ -129,9 +129,10 @@ weir__inject_push(struct inject *q, struct task_chain *c)
 	if (c->n > 0)
 		push_spill(q, c);
 	/*
-	 * [inject:F1] pairs with the fence in finish: either finish's drain sees our
-	 * entry, or we see that it has finished. Without it both could look
-	 * before the other's store, and the notification and its task would leak (I4).
+	 * [inject:F1] pairs with the fence in finish: either finish's drain
+	 * sees our entry, or we see that it has finished. Without it both could
+	 * look before the other's store, and the notification and its task
+	 * would leak (I4).
 	 */
 	atomic_fence(SEQ_CST);
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED))

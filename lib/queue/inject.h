@@ -4,8 +4,8 @@
 #define QUEUE_INJECT_H
 
 /*
- * Where work from outside a worker, and overflow, goes: one for each node, and a
- * private one, its inbox, for each worker. See inject.c.
+ * Where work from outside a worker, and overflow, goes: one for each node, and
+ * a private one, its inbox, for each worker. See inject.c.
  */
 
 #include <rte_ring.h>
@@ -34,19 +34,22 @@ struct inject {
 };
 
 /* Returns 0 or -errno. size: entries of the ring, a power of two. */
-int weir__inject_init(struct inject *q, const char *name, unsigned int size,
-		      unsigned int socket);
-void weir__inject_fini(struct inject *q);
+int
+weir__inject_init(struct inject *q, const char *name, unsigned int size,
+		  unsigned int socket);
+void
+weir__inject_fini(struct inject *q);
 
 /*
- * Adds a chain of notifications. False if the queue is closed: they are still the caller's.
- * Any thread.
+ * Adds a chain of notifications. False if the queue is closed: they are still
+ * the caller's. Any thread.
  */
-bool weir__inject_push(struct inject *q, struct task_chain *c);
+bool
+weir__inject_push(struct inject *q, struct task_chain *c);
 
 /* Takes up to n, oldest first; returns how many. Any thread. */
-unsigned int weir__inject_pop(struct inject *q, struct task **tasks,
-			      unsigned int n);
+unsigned int
+weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
 
 /* Entries; at once old. Any thread. */
 static inline unsigned int
@@ -57,9 +60,11 @@ weir__inject_len(const struct inject *q)
 }
 
 /* Refuses what comes from here on. Any thread. */
-void weir__inject_close(struct inject *q);
+void
+weir__inject_close(struct inject *q);
 
 /* Drops what is left and what still comes: nobody pops any more. */
-void weir__inject_finish(struct inject *q);
+void
+weir__inject_finish(struct inject *q);
 
 #endif

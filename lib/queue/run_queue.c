@@ -7,8 +7,8 @@
  *
  * `head` holds two indices. `real` is where the next task is taken. `steal`
  * lags behind it while a thief copies what it has claimed: slots from steal to
- * real are the thief's, and the owner does not reuse them until the thief has set
- * steal to real.
+ * real are the thief's, and the owner does not reuse them until the thief has
+ * set steal to real.
  *
  * Invariants:
  * R1 steal <= real <= tail, and tail - steal <= RUN_QUEUE_SIZE (modulo 2^32).
@@ -16,8 +16,8 @@
  * R3 Only the owner moves tail; a slot is written before tail passes it.
  * R4 Each task is claimed by exactly one successful swap of head.
  *
- * Indices have 32 bits and wrap. A thief that sleeps between its load and its swap of head
- * would have to sleep through 2^32 tasks to be fooled.
+ * Indices have 32 bits and wrap. A thief that sleeps between its load and its
+ * swap of head would have to sleep through 2^32 tasks to be fooled.
  */
 
 #include "queue/run_queue.h"

@@ -22,7 +22,9 @@ struct run_queue {
 	struct atomic_u64 head weir_cache_aligned;
 	/* Written by the owner only. */
 	struct atomic_u32 tail weir_cache_aligned;
-	/* Slot i is the owner's while free, and a thief's while it is claimed. */
+	/*
+	 * Slot i is the owner's while free, and a thief's while it is claimed.
+	 */
 	struct atomic_ptr slots[RUN_QUEUE_SIZE] weir_cache_aligned;
 };
 
@@ -69,31 +71,37 @@ task_chain_pop(struct task_chain *c)
 	return t;
 }
 
-void weir__run_queue_init(struct run_queue *q);
+void
+weir__run_queue_init(struct run_queue *q);
 
 /*
  * Adds a task at the back. When the queue is full, `overflow` gets what has to
  * go to the inject queue, in order: the older half and the new task, or just
  * the new task if a thief is at work and room will appear. Owner.
  */
-void weir__run_queue_push_owner(struct run_queue *q, struct task *t,
-				struct task_chain *overflow);
+void
+weir__run_queue_push_owner(struct run_queue *q, struct task *t,
+			   struct task_chain *overflow);
 
 /* Takes the task at the front, or NULL. Owner. */
-struct task *weir__run_queue_pop_owner(struct run_queue *q);
+struct task *
+weir__run_queue_pop_owner(struct run_queue *q);
 
 /*
- * Moves half of src, rounded up, to dst. Returns one of the tasks, which is in neither queue, and sets
- * *n to how many were taken with it; NULL if there is nothing or another
- * thief is at work. The owner of dst.
+ * Moves half of src, rounded up, to dst. Returns one of the tasks, which is in
+ * neither queue, and sets *n to how many were taken with it; NULL if there is
+ * nothing or another thief is at work. The owner of dst.
  */
-struct task *weir__run_queue_steal(struct run_queue *src,
-				   struct run_queue *dst, unsigned int *n);
+struct task *
+weir__run_queue_steal(struct run_queue *src, struct run_queue *dst,
+		      unsigned int *n);
 
 /* Tasks in the queue; at once old. Any thread. */
-unsigned int weir__run_queue_len_any(const struct run_queue *q);
+unsigned int
+weir__run_queue_len_any(const struct run_queue *q);
 
 /* How many more tasks fit. Owner. */
-unsigned int weir__run_queue_room_owner(const struct run_queue *q);
+unsigned int
+weir__run_queue_room_owner(const struct run_queue *q);
 
 #endif

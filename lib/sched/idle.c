@@ -9,17 +9,18 @@
  * one after another instead of in a herd.
  *
  * Invariants:
- * D1 set bits = sleeping + claims under way. A sleeper sets its bit before it is counted, and
- *    whoever wants a sleeper lowers the count before it clears a bit.
+ * D1 set bits = sleeping + claims under way. A sleeper sets its bit before it
+ *    is counted, and whoever wants a sleeper lowers the count before it clears
+ *    a bit.
  * D2 A claimed sleeper is counted as searching by its claimer, so there is no
  *    moment in which work was announced and nobody looks for it.
  * D3 The last searcher to give up looks at every queue after it was uncounted.
  *
  * What is not here: a full fence between a notifier's push and its load of
  * `state`. On the packet path it would cost more than the push. So a notifier
- * may miss a sleeper that has just missed its push. That delays a wake-up, and loses none: a sleeper that
- * polls looks at the queues again after growing pauses (worker.c, park), and
- * a store becomes visible in finite time.
+ * may miss a sleeper that has just missed its push. That delays a wake-up, and
+ * loses none: a sleeper that polls looks at the queues again after growing
+ * pauses (worker.c, park), and a store becomes visible in finite time.
  */
 
 #include <sched.h>
@@ -89,10 +90,10 @@ weir__idle_sleep(struct idle *idle, unsigned int bit, bool was_searching)
 	atomic_u64_fetch_or(&idle->sleepers[bit / 64], mask_of(bit), RELEASE);
 	change = SLEEPING_ONE - (was_searching ? SEARCHING_ONE : 0);
 	/*
-	 * [idle:A2] publishes the bit to those that see the count; without it a claimer
-	 * could find no bit for its claim. [idle:F1] pairs with itself in
-	 * other searchers: of two that give up, the later one sees the other gone and knows
-	 * that it is the last.
+	 * [idle:A2] publishes the bit to those that see the count; without it a
+	 * claimer could find no bit for its claim. [idle:F1] pairs with itself
+	 * in other searchers: of two that give up, the later one sees the other
+	 * gone and knows that it is the last.
 	 */
 	s = atomic_u32_fetch_add(&idle->state, change, SEQ_CST);
 	return was_searching && searching(s) == 1;

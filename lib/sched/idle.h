@@ -16,32 +16,41 @@
 #define IDLE_WORDS ((RTE_MAX_LCORE + 63) / 64)
 
 struct idle {
-	/* Written by those that go idle and by notifiers; read by all. */
-	struct atomic_u32 state weir_cache_aligned; /* searching:16 | sleeping:16 */
+	/*
+	 * searching:16 | sleeping:16. Written by those that go idle and by
+	 * notifiers; read by all.
+	 */
+	struct atomic_u32 state weir_cache_aligned;
 	unsigned int nb_workers;
 	/* A set bit: that worker sleeps and nobody has claimed it. */
 	struct atomic_u64 sleepers[IDLE_WORDS];
 };
 
-void weir__idle_init(struct idle *idle, unsigned int nb_workers);
+void
+weir__idle_init(struct idle *idle, unsigned int nb_workers);
 
 /* May the caller search? At most half of the workers do at once. */
-bool weir__idle_start_searching(struct idle *idle);
+bool
+weir__idle_start_searching(struct idle *idle);
 
 /* The caller found work. True if it was the last one searching. */
-bool weir__idle_stop_searching(struct idle *idle);
+bool
+weir__idle_stop_searching(struct idle *idle);
 
 /*
  * The worker with this bit goes to sleep. True if it was searching and the
  * last one: it must then look at every queue once more.
  */
-bool weir__idle_sleep(struct idle *idle, unsigned int bit, bool searching);
+bool
+weir__idle_sleep(struct idle *idle, unsigned int bit, bool searching);
 
 /* Has a notifier claimed the sleeper? It is then searching. */
-bool weir__idle_claimed(const struct idle *idle, unsigned int bit);
+bool
+weir__idle_claimed(const struct idle *idle, unsigned int bit);
 
 /* A sleeper gets up by itself. True if a notifier claimed it first. */
-bool weir__idle_wake_self(struct idle *idle, unsigned int bit);
+bool
+weir__idle_wake_self(struct idle *idle, unsigned int bit);
 
 /* Does nobody sleep? The one relaxed load of a notifier. */
 static inline bool
@@ -54,6 +63,7 @@ idle_all_awake(const struct idle *idle)
  * Claims a sleeper, which wakes as a searcher. False if nobody sleeps, or
  * someone searches already.
  */
-bool weir__idle_notify(struct idle *idle);
+bool
+weir__idle_notify(struct idle *idle);
 
 #endif

@@ -22,9 +22,9 @@ struct range {
 	bool power_of_two;
 };
 
-#define RANGE(field, min, max, pow2)                                    \
-	{                                                               \
-#field, offsetof(struct weir_options, field), min, max, pow2    \
+#define RANGE(field, min, max, pow2)                                         \
+	{                                                                    \
+#field, offsetof(struct weir_options, field), min, max, pow2 \
 	}
 
 static const struct range ranges[] = {
@@ -101,12 +101,13 @@ check_lcore(const struct weir_options *o, unsigned int i, char *error,
 	unsigned int lcore = o->lcores[i], j;
 
 	if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled(lcore))
-		return invalid(error, size,
-			       "lcores: %u is not an lcore of EAL", lcore);
-	if (lcore == rte_get_main_lcore())
-		return invalid(error, size,
-			       "lcores: %u is the main lcore, which cannot be a worker",
+		return invalid(error, size, "lcores: %u is not an lcore of EAL",
 			       lcore);
+	if (lcore == rte_get_main_lcore())
+		return invalid(
+			error, size,
+			"lcores: %u is the main lcore, which cannot be a worker",
+			lcore);
 	for (j = 0; j < i; j++)
 		if (o->lcores[j] == lcore)
 			return invalid(error, size, "lcores: %u is given twice",
@@ -121,8 +122,9 @@ check_lcores(const struct weir_options *o, char *error, size_t size)
 	int rc;
 
 	if (available == 0)
-		return invalid(error, size,
-			       "nb_workers: EAL has no lcore besides the main one");
+		return invalid(
+			error, size,
+			"nb_workers: EAL has no lcore besides the main one");
 	if (o->nb_workers > available)
 		return invalid(error, size,
 			       "nb_workers: %u, but EAL has %u worker lcores",

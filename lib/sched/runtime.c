@@ -4,10 +4,11 @@
  * Building a runtime and taking it apart.
  *
  * M1 A runtime's memory goes when its owner has freed it and every cell is
- *    back: wakers and join handles may outlive it. `cells` counts cells that other threads than
- *    workers took minus those they gave back, plus OWNER while the owner
- *    holds the runtime. Workers count their own; when they are gone their sum
- *    is added. Whoever brings the count to zero takes everything down.
+ *    back: wakers and join handles may outlive it. `cells` counts cells that
+ *    other threads than workers took minus those they gave back, plus OWNER
+ *    while the owner holds the runtime. Workers count their own; when they are
+ *    gone their sum is added. Whoever brings the count to zero takes everything
+ *    down.
  */
 
 #include <errno.h>
@@ -96,10 +97,10 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->idle_bit = node->nb_workers;
 	weir__run_queue_init(&w->queue);
 	weir__source_set_init(&w->sources, &rt->sources, index, node->id);
-	w->victims = rte_zmalloc_socket(NULL, rt->nb_workers * sizeof(*w->victims),
-					0, socket);
-	w->tier_end = rte_zmalloc_socket(NULL, rt->nb_nodes * sizeof(*w->tier_end),
-					 0, socket);
+	w->victims = rte_zmalloc_socket(
+		NULL, rt->nb_workers * sizeof(*w->victims), 0, socket);
+	w->tier_end = rte_zmalloc_socket(
+		NULL, rt->nb_nodes * sizeof(*w->tier_end), 0, socket);
 	w->steals_from = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
 	w->core = create_core(w, seed);
@@ -174,11 +175,12 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->id = id;
 	weir__owned_init(&node->home.owned, workers);
 	weir__idle_init(&node->idle, workers);
-	node->near = rte_zmalloc_socket(NULL, rt->nb_nodes * sizeof(*node->near),
-					0, (int)id);
+	node->near = rte_zmalloc_socket(
+		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id);
 	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
 	if (node->near == NULL ||
-	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) < 0 ||
+	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) <
+		    0 ||
 	    weir__cell_pools_init(&node->home.cells, o->name, id, o->task_cells,
 				  workers) < 0) {
 		free_node(node);
@@ -250,8 +252,9 @@ create_sources(struct weir_runtime *rt)
 	rt->sources.qsbr = rte_zmalloc("qsbr", size, WEIR_CACHE_LINE);
 	if (rt->sources.qsbr == NULL)
 		return -ENOMEM;
-	return rte_rcu_qsbr_init(rt->sources.qsbr, rt->nb_workers) == 0 ? 0 :
-									  -EINVAL;
+	return rte_rcu_qsbr_init(rt->sources.qsbr, rt->nb_workers) == 0 ?
+		       0 :
+		       -EINVAL;
 }
 
 static int
@@ -260,7 +263,8 @@ create_parts(struct weir_runtime *rt)
 	uint64_t seed = rt->options.seed != 0 ? rt->options.seed : rte_rdtsc();
 	unsigned int i;
 
-	rt->workers = rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
+	rt->workers =
+		rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
 	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
 	if (rt->workers == NULL || rt->nodes == NULL || create_sources(rt) < 0)
 		return -ENOMEM;
@@ -299,16 +303,19 @@ static int
 launch(struct weir_runtime *rt)
 {
 	unsigned int i, busy = busy_lcore(rt);
+	int rc = 0;
 
 	if (busy != RTE_MAX_LCORE) {
 		WEIR_LOG(ERR, "lcores: %u is running something else\n", busy);
 		return -EBUSY;
 	}
-	for (i = 0; i < rt->nb_workers; i++)
-		if (rte_eal_remote_launch(weir__worker_main, rt->workers[i],
-					  rt->lcores[i]) < 0)
-			rte_panic("lcore %u was idle a moment ago\n",
-				  rt->lcores[i]);
+	for (i = 0; i < rt->nb_workers; i++) {
+		rc = rte_eal_remote_launch(weir__worker_main, rt->workers[i],
+					   rt->lcores[i]);
+		/* They were idle, and only the main lcore launches. */
+		WEIR_ASSERT(rc == 0, "weir_runtime_create(): main lcore only");
+	}
+	RTE_SET_USED(rc);
 	return 0;
 }
 
@@ -346,10 +353,11 @@ weir_runtime_create(const struct weir_options *options)
 	rt->nb_nodes = rt->topology.nb_nodes;
 	rc = create_parts(rt);
 	if (rc < 0) {
-		WEIR_LOG(ERR,
-			 "no memory for %u workers: give EAL more, or lower task_cells (%u) or inject_ring_size (%u); name \"%s\" must be unused\n",
-			 rt->nb_workers, options->task_cells,
-			 options->inject_ring_size, options->name);
+		WEIR_LOG(
+			ERR,
+			"no memory for %u workers: give EAL more, or lower task_cells (%u) or inject_ring_size (%u); name \"%s\" must be unused\n",
+			rt->nb_workers, options->task_cells,
+			options->inject_ring_size, options->name);
 		goto fail;
 	}
 	rc = launch(rt);

@@ -5,9 +5,9 @@
  *
  * H1 A task with one worker goes to that worker: into its local chain by the
  *    worker itself, into its inbox by others.
- * H2 Any other task goes into the run queue (or LIFO slot) of the calling worker if
- *    that is on the task's home node, and else to the home node's inject
- *    queue.
+ * H2 Any other task goes into the run queue (or LIFO slot) of the calling
+ *    worker if that is on the task's home node, and else to the home node's
+ *    inject queue.
  * H3 After a task was made runnable, one sleeper of its node is told. Only
  *    when all of them are busy and work piles up is one told on another node.
  */
@@ -53,8 +53,9 @@ weir__notify(struct node *node, const struct run_queue *queue)
 		notify_far(node);
 }
 
-static void
-drop_chain(struct task_chain *c)
+/* Gives back the references of notifications that nobody will run. */
+void
+weir__drop_chain(struct task_chain *c)
 {
 	struct task *t;
 
@@ -80,7 +81,7 @@ inject(struct weir_runtime *rt, struct inject *q, struct task_chain *c)
 	if (weir__inject_push(q, c))
 		count_remote(rt);
 	else
-		drop_chain(c);
+		weir__drop_chain(c);
 }
 
 static void

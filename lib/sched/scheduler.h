@@ -82,7 +82,8 @@ struct node {
 	unsigned int index;
 	unsigned int id; /* NUMA node */
 	unsigned int nb_workers;
-	unsigned int *near; /* indices of all nodes, itself first, by distance */
+	/* Indices of all nodes by distance, itself first. */
+	unsigned int *near;
 	struct inject inject;
 	struct idle idle;
 };
@@ -145,24 +146,37 @@ core_of(const struct weir_runtime *rt)
 }
 
 /* schedule.c */
-void weir__notify(struct node *node, const struct run_queue *queue);
-void weir__schedule_back(struct core *c, struct task *t);
-void weir__schedule_deferred(struct core *c);
-void weir__overflow(struct core *c, struct task_chain *overflow);
+void
+weir__notify(struct node *node, const struct run_queue *queue);
+void
+weir__drop_chain(struct task_chain *c);
+void
+weir__schedule_back(struct core *c, struct task *t);
+void
+weir__schedule_deferred(struct core *c);
+void
+weir__overflow(struct core *c, struct task_chain *overflow);
 
 /* steal.c */
-struct task *weir__take_inject(struct core *c);
-struct task *weir__search(struct core *c);
-bool weir__work_pending(const struct worker *w);
-void weir__rescue_neighbours(struct core *c);
+struct task *
+weir__take_inject(struct core *c);
+struct task *
+weir__search(struct core *c);
+bool
+weir__work_pending(const struct worker *w);
+void
+weir__rescue_neighbours(struct core *c);
 
 /* worker.c */
-int weir__worker_main(void *worker);
+int
+weir__worker_main(void *worker);
 
 /* shutdown.c */
-void weir__shutdown_worker(struct core *c);
+void
+weir__shutdown_worker(struct core *c);
 
 /* runtime.c */
-void weir__runtime_unref(struct weir_runtime *rt);
+void
+weir__runtime_unref(struct weir_runtime *rt);
 
 #endif

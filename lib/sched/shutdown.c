@@ -12,9 +12,9 @@
  *
  * Z1 A spawn either binds its task before the owned list closes, and step 3
  *    ends it, or is refused and ends it itself (O2).
- * Z2 A notification is pushed before an inject queue closes, and step 5 drops it,
- *    or is refused and dropped by its pusher, or is pushed across the end and
- *    dropped by either (inject.c, I4).
+ * Z2 A notification is pushed before an inject queue closes, and step 5 drops
+ *    it, or is refused and dropped by its pusher, or is pushed across the end
+ *    and dropped by either (inject.c, I4).
  * Z3 After step 4 no task runs and none is left; what steps 5 finds are
  *    notifications of tasks that have ended.
  */
@@ -40,15 +40,6 @@ close_all(struct weir_runtime *rt)
 	atomic_u32_store(&rt->stopping, 1, RELEASE);
 }
 
-static void
-drop_chain(struct task_chain *chain)
-{
-	struct task *t;
-
-	while ((t = task_chain_pop(chain)) != NULL)
-		weir__task_drop_notification(t);
-}
-
 /* Step 5 for one worker, whose thread is done with it. */
 static void
 empty_worker(struct worker *w)
@@ -59,8 +50,8 @@ empty_worker(struct worker *w)
 	if (c->lifo != NULL)
 		weir__task_drop_notification(c->lifo);
 	c->lifo = NULL;
-	drop_chain(&c->local);
-	drop_chain(&c->deferred);
+	weir__drop_chain(&c->local);
+	weir__drop_chain(&c->deferred);
 	while ((t = weir__run_queue_pop_owner(&w->queue)) != NULL)
 		weir__task_drop_notification(t);
 	weir__inject_finish(&w->inbox);
@@ -136,8 +127,8 @@ fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 
 	/* A worker that has not handed in its core is inside a task. */
 	/* [shutdown:A2] */
-	report->live_tasks = rt->nb_workers -
-			     atomic_u32_load(&rt->cores_out, ACQUIRE);
+	report->live_tasks =
+		rt->nb_workers - atomic_u32_load(&rt->cores_out, ACQUIRE);
 	for (i = 0; i < rt->nb_nodes; i++)
 		report->live_tasks +=
 			weir__owned_count(&rt->nodes[i]->home.owned);

@@ -58,16 +58,16 @@ weir_runtime_stats_get(const struct weir_runtime *rt,
 	stats->workers = rt->nb_workers;
 	stats->nodes = rt->nb_nodes;
 	stats->spawned = atomic_u64_load(&rt->spawned, RELAXED);
-	stats->remote_schedules = atomic_u64_load(&rt->remote_schedules,
-						  RELAXED);
+	stats->remote_schedules =
+		atomic_u64_load(&rt->remote_schedules, RELAXED);
 	stats->live_tasks = 0;
 	stats->inject_depth = 0;
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *w = rt->workers[i];
 
 		stats->spawned += counter_get(&w->counters, spawned);
-		stats->remote_schedules += counter_get(&w->counters,
-						       remote_schedules);
+		stats->remote_schedules +=
+			counter_get(&w->counters, remote_schedules);
 		stats->inject_depth += weir__inject_len(&w->inbox);
 	}
 	for (i = 0; i < rt->nb_nodes; i++) {

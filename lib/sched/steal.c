@@ -3,10 +3,10 @@
 /*
  * Where a worker that has nothing to run looks for work.
  *
- * Its node's inject queue; the other workers, tier by tier, nearest first, from a
- * random start within a tier; then other nodes' inject queues. Another node's
- * work is taken only when that node has a backlog worth the distance, or is stuck: a short
- * spike must not drag memory across sockets.
+ * Its node's inject queue; the other workers, tier by tier, nearest first, from
+ * a random start within a tier; then other nodes' inject queues. Another node's
+ * work is taken only when that node has a backlog worth the distance, or is
+ * stuck: a short spike must not drag memory across sockets.
  *
  * V1 A stolen task keeps its home: its next wake-up goes back there (H2).
  * V2 Every steal is counted by thief and victim.

@@ -44,8 +44,8 @@ struct weir_options {
 	/**
 	 * Microseconds that may pass between two polls of the sources while
 	 * there is work; looked at between tasks. Smaller: more time goes into
-	 * polls. Larger: RX rings overflow (1,024 descriptors at 14.88 Mpps last
-	 * 69 us). 1 to 1000000, default 20.
+	 * polls. Larger: RX rings overflow (1,024 descriptors at 14.88 Mpps
+	 * last 69 us). 1 to 1000000, default 20.
 	 */
 	unsigned int max_poll_gap_us;
 
@@ -58,8 +58,8 @@ struct weir_options {
 	unsigned int inject_interval;
 
 	/**
-	 * Units a task may spend in one poll. Smaller: waits are fairer. Larger:
-	 * less switching between tasks. 1 to 65535, default 128.
+	 * Units a task may spend in one poll. Smaller: waits are fairer.
+	 * Larger: less switching between tasks. 1 to 65535, default 128.
 	 */
 	unsigned int budget;
 
@@ -71,8 +71,8 @@ struct weir_options {
 
 	/**
 	 * Entries of the ring part of each inject queue. When it is full the
-	 * queue goes on in a linked list, which is slower. A power of two, 64 to
-	 * 1048576, default 4096.
+	 * queue goes on in a linked list, which is slower. A power of two, 64
+	 * to 1048576, default 4096.
 	 */
 	unsigned int inject_ring_size;
 
@@ -84,9 +84,9 @@ struct weir_options {
 	unsigned int task_cells;
 
 	/**
-	 * Tasks that a run queue on another node must hold before an idle worker
-	 * steals from it. Smaller: balances better. Larger: fewer tasks run far
-	 * from their memory. 1 to 256, default 128.
+	 * Tasks that a run queue on another node must hold before an idle
+	 * worker steals from it. Smaller: balances better. Larger: fewer tasks
+	 * run far from their memory. 1 to 256, default 128.
 	 */
 	unsigned int cross_node_backlog;
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The worker's loop: tick; maintenance if due; next task; else steal; else park.
+ * The worker's loop: tick; maintenance if due; next task; else steal; else
+ * park.
  *
  * L1 Pending work never keeps a worker from its sources: maintenance comes
- *    after event_interval ticks, or when max_poll_gap has passed, whichever is first.
+ *    after event_interval ticks, or when max_poll_gap has passed, whichever is
+ *    first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
  *    inject_interval ticks, and the local chain has every other turn.
- * L3 A worker parks only with nothing of its own to run, and stays awake for what
- *    others have as idle.c says.
+ * L3 A worker parks only with nothing of its own to run, and stays awake for
+ *    what others have as idle.c says.
  */
 
 #include <rte_cycles.h>

@@ -122,16 +122,15 @@ struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
 	size_t size = offsetof(struct task, bytes) + state_size;
-	unsigned int class = class_of(size);
+	unsigned int cls = class_of(size);
 	struct rte_mempool_cache *cache = NULL;
 	void *cell = NULL;
 	struct task *t;
 
-	if (class < CELL_CLASSES) {
+	if (cls < CELL_CLASSES) {
 		if (c != NULL && c->pools == p)
-			cache = c->cache[class];
-		if (rte_mempool_generic_get(p->pool[class], &cell, 1,
-					    cache) < 0)
+			cache = c->cache[cls];
+		if (rte_mempool_generic_get(p->pool[cls], &cell, 1, cache) < 0)
 			cell = NULL;
 	}
 	if (unlikely(cell == NULL)) {
@@ -139,25 +138,25 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 					 (int)p->socket);
 		if (cell == NULL)
 			return NULL;
-		class = CELL_CLASS_MALLOC;
+		cls = CELL_CLASS_MALLOC;
 	}
 	t = cell;
-	t->size_class = (uint8_t)class;
+	t->size_class = (uint8_t)cls;
 	return t;
 }
 
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {
-	unsigned int class = t->size_class;
+	unsigned int cls = t->size_class;
 	struct rte_mempool_cache *cache = NULL;
 	void *cell = t;
 
-	if (class == CELL_CLASS_MALLOC) {
+	if (cls == CELL_CLASS_MALLOC) {
 		rte_free(cell);
 		return;
 	}
 	if (c != NULL && c->pools == p)
-		cache = c->cache[class];
-	rte_mempool_generic_put(p->pool[class], &cell, 1, cache);
+		cache = c->cache[cls];
+	rte_mempool_generic_put(p->pool[cls], &cell, 1, cache);
 }

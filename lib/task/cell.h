@@ -4,8 +4,8 @@
 #define TASK_CELL_H
 
 /*
- * Memory of task cells: a mempool for each size class on each node, and socket-local memory for
- * cells that are larger or find their pool empty.
+ * Memory of task cells: a mempool for each size class on each node, and
+ * socket-local memory for cells that are larger or find their pool empty.
  *
  * A worker has caches of its own in front of its node's pools. They are indexed
  * by worker and not by lcore id, since a worker's core can move to another
@@ -35,24 +35,28 @@ struct cell_cache {
 };
 
 /*
- * `cells` in each class, besides what the caches of nb_workers may hold. Returns 0 or -errno; pools is
- * then empty.
+ * `cells` in each class, besides what the caches of nb_workers may hold.
+ * Returns 0 or -errno; pools is then empty.
  */
-int weir__cell_pools_init(struct cell_pools *p, const char *name,
-			  unsigned int socket, unsigned int cells,
-			  unsigned int nb_workers);
-void weir__cell_pools_fini(struct cell_pools *p);
+int
+weir__cell_pools_init(struct cell_pools *p, const char *name,
+		      unsigned int socket, unsigned int cells,
+		      unsigned int nb_workers);
+void
+weir__cell_pools_fini(struct cell_pools *p);
 
-int weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
-void weir__cell_cache_fini(struct cell_cache *c);
+int
+weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
+void
+weir__cell_cache_fini(struct cell_cache *c);
 
 /*
- * A cell with room for state_size bytes, of which only size_class is set. NULL: no memory. The
- * cache may be NULL, and else belongs to the calling worker.
+ * A cell with room for state_size bytes, of which only size_class is set. NULL:
+ * no memory. The cache may be NULL, and else belongs to the calling worker.
  */
-struct task *weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
-			      size_t state_size);
-void weir__cell_free(struct cell_pools *p, struct cell_cache *c,
-		     struct task *t);
+struct task *
+weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size);
+void
+weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
 
 #endif

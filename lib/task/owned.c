@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Owned lists. Each shard is a list under a lock, with a closed bit under the same lock.
+ * Owned lists. Each shard is a list under a lock, with a closed bit under the
+ * same lock.
  *
- * O1 A task that was inserted is on its list until it ends or shutdown takes it.
+ * O1 A task that was inserted is on its list until it ends or shutdown takes
+ * it.
  * O2 After close, nothing is inserted: a spawner learns that from insert and
  *    refuses the task, so shutdown sees every task that was ever bound.
  * O3 No task's code runs under a shard's lock.

@@ -34,29 +34,39 @@ struct task_home {
 	struct owned owned;
 };
 
-void weir__owned_init(struct owned *o, unsigned int nb_workers);
+void
+weir__owned_init(struct owned *o, unsigned int nb_workers);
 
 /*
  * Takes the list's reference of a new task. False if the list is closed: the
  * task was not inserted. `hint` spreads inserters over shards.
  */
-bool weir__owned_insert(struct owned *o, struct task *t, unsigned int hint);
-
-/* False if it is on no list (any more). The reference is then someone else's. */
-bool weir__owned_remove(struct task *t);
-
-/* No insertion succeeds from here on. Any thread. */
-void weir__owned_close(struct owned *o);
+bool
+weir__owned_insert(struct owned *o, struct task *t, unsigned int hint);
 
 /*
- * Ends tasks until the closed list is empty; several threads share the work, each starting
- * at its own shard. A task that runs elsewhere is ended by its own worker.
+ * False if it is on no list (any more). The reference is then someone else's.
  */
-void weir__owned_shutdown(struct owned *o, unsigned int hint);
+bool
+weir__owned_remove(struct task *t);
 
-uint64_t weir__owned_count(struct owned *o);
+/* No insertion succeeds from here on. Any thread. */
+void
+weir__owned_close(struct owned *o);
+
+/*
+ * Ends tasks until the closed list is empty; several threads share the work,
+ * each starting at its own shard. A task that runs elsewhere is ended by its
+ * own worker.
+ */
+void
+weir__owned_shutdown(struct owned *o, unsigned int hint);
+
+uint64_t
+weir__owned_count(struct owned *o);
 
 /* join.c: releases a result that nobody will take. */
-void weir__join_drop_result(struct task *t);
+void
+weir__join_drop_result(struct task *t);
 
 #endif

@@ -25,12 +25,13 @@
  * T3 The state bytes are touched by the holder of RUNNING only; the result
  *    bytes, after COMPLETE, by whoever ends JOIN_INTEREST or, if that was gone
  *    before COMPLETE, by the completing thread.
- * T4 The waiter field belongs to the join handle while JOIN_WAKER is unset and to
- *    the completing thread from COMPLETE on while it is set.
+ * T4 The waiter field belongs to the join handle while JOIN_WAKER is unset and
+ *    to the completing thread from COMPLETE on while it is set.
  * T5 The cell is given back by whoever takes the last reference, once.
  */
 
 #include "base/atomic.h"
+#include "base/common.h"
 
 #define STATE_RUNNING (UINT64_C(1) << 0)
 #define STATE_COMPLETE (UINT64_C(1) << 1)
@@ -67,14 +68,47 @@ state_refs(uint64_t word)
 	return word >> STATE_REF_SHIFT;
 }
 
+/*
+ * [task:A1] Every read-modify-write of the word releases what its thread did to
+ * the cell and acquires what others did. Without it the next poller could see
+ * the state bytes as they were before the last poll, and whoever takes the last
+ * reference could free a cell that another thread still writes.
+ */
+static inline bool
+state_swap(struct task_state *s, uint64_t *old, uint64_t to)
+{
+	/* [task:A1] both directions, see above. */
+	return atomic_u64_cas(&s->word, old, to, ACQ_REL, ACQUIRE);
+}
+
 /* A notification was taken from its queue: may it be polled? */
 enum state_run {
-	STATE_RUN_POLL,	   /* RUNNING is ours, and so is the notification's ref */
+	STATE_RUN_POLL, /* RUNNING is ours, and so is the notification's ref */
 	STATE_RUN_CANCEL,  /* as POLL, but drop it */
 	STATE_RUN_NOTHING, /* someone else ends it; the ref is gone */
 	STATE_RUN_FREE,	   /* as NOTHING, and it was the last ref */
 };
-enum state_run state_to_running(struct task_state *s);
+
+static inline enum state_run
+state_to_running(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+
+	do {
+		WEIR_ASSERT(old & STATE_NOTIFIED, "T2");
+		if (unlikely(old & (STATE_RUNNING | STATE_COMPLETE))) {
+			to = old - STATE_REF_ONE;
+			if (state_swap(s, &old, to))
+				return state_refs(to) == 0 ? STATE_RUN_FREE :
+							     STATE_RUN_NOTHING;
+			continue;
+		}
+		to = (old | STATE_RUNNING) & ~STATE_NOTIFIED;
+		if (likely(state_swap(s, &old, to)))
+			return to & STATE_CANCELLED ? STATE_RUN_CANCEL :
+						      STATE_RUN_POLL;
+	} while (true);
+}
 
 /* Poll gave PENDING. */
 enum state_idle {
@@ -83,41 +117,185 @@ enum state_idle {
 	STATE_IDLE_FREE,     /* nobody can wake it, and it was the last ref */
 	STATE_IDLE_CANCEL,   /* cancelled meanwhile: still RUNNING, drop it */
 };
-enum state_idle state_to_idle(struct task_state *s);
+
+static inline enum state_idle
+state_to_idle(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+	enum state_idle next;
+
+	do {
+		WEIR_ASSERT(old & STATE_RUNNING, "T1");
+		if (unlikely(old & STATE_CANCELLED))
+			return STATE_IDLE_CANCEL;
+		to = old & ~STATE_RUNNING;
+		if (old & STATE_NOTIFIED) {
+			next = STATE_IDLE_NOTIFIED;
+		} else {
+			to -= STATE_REF_ONE;
+			next = state_refs(to) == 0 ? STATE_IDLE_FREE :
+						     STATE_IDLE_WAIT;
+		}
+	} while (!state_swap(s, &old, to));
+	return next;
+}
 
 /*
  * As state_to_idle() for a task that yields: the notification stays.
  * Gives STATE_IDLE_NOTIFIED or STATE_IDLE_CANCEL.
  */
-enum state_idle state_to_yielded(struct task_state *s);
+static inline enum state_idle
+state_to_yielded(struct task_state *s)
+{
+	uint64_t old = state_load(s);
+
+	do {
+		WEIR_ASSERT(old & STATE_RUNNING, "T1");
+		if (unlikely(old & STATE_CANCELLED))
+			return STATE_IDLE_CANCEL;
+	} while (!state_swap(s, &old, (old & ~STATE_RUNNING) | STATE_NOTIFIED));
+	return STATE_IDLE_NOTIFIED;
+}
 
 /* RUNNING to COMPLETE. Returns the word as it is now. */
-uint64_t state_to_complete(struct task_state *s);
+static inline uint64_t
+state_to_complete(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+
+	do {
+		WEIR_ASSERT((old & STATE_RUNNING) && !(old & STATE_COMPLETE),
+			    "T1");
+		to = (old & ~STATE_RUNNING) | STATE_COMPLETE;
+	} while (!state_swap(s, &old, to));
+	return to;
+}
 
 /* The waiter was woken: gives the waiter field back. Returns the new word. */
-uint64_t state_join_waker_done(struct task_state *s);
+static inline uint64_t
+state_join_waker_done(struct task_state *s)
+{
+	/* [task:A1] the waiter field goes back to the join handle. */
+	return atomic_u64_fetch_and(&s->word, ~STATE_JOIN_WAKER, ACQ_REL) &
+	       ~STATE_JOIN_WAKER;
+}
 
 /* Wake-ups. */
 enum state_wake {
 	STATE_WAKE_NOTHING,
-	STATE_WAKE_SCHEDULE, /* put it into a queue; the ref for that is taken */
+	STATE_WAKE_SCHEDULE, /* queue it; the ref for that is taken */
 	STATE_WAKE_FREE,     /* by value only: it was the last ref */
 };
 /* Uses the caller's ref up, or makes it the notification's. */
-enum state_wake state_wake_by_value(struct task_state *s);
-enum state_wake state_wake_by_ref(struct task_state *s);
+static inline enum state_wake
+state_wake_by_value(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+	enum state_wake next;
+
+	do {
+		if (old & STATE_RUNNING) {
+			/* The thread that runs it queues it afterwards. */
+			to = (old | STATE_NOTIFIED) - STATE_REF_ONE;
+			WEIR_ASSERT(state_refs(to) > 0, "T5");
+			next = STATE_WAKE_NOTHING;
+		} else if (old & (STATE_COMPLETE | STATE_NOTIFIED)) {
+			to = old - STATE_REF_ONE;
+			next = state_refs(to) == 0 ? STATE_WAKE_FREE :
+						     STATE_WAKE_NOTHING;
+		} else {
+			to = old | STATE_NOTIFIED;
+			next = STATE_WAKE_SCHEDULE;
+		}
+	} while (!state_swap(s, &old, to));
+	return next;
+}
+
+static inline enum state_wake
+state_wake_by_ref(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+	enum state_wake next;
+
+	do {
+		if (old & STATE_COMPLETE)
+			return STATE_WAKE_NOTHING;
+		/*
+		 * When it is notified already the word stays, but is swapped
+		 * all the same: what the waker wrote must be seen by the poll
+		 * to come.
+		 */
+		to = old | STATE_NOTIFIED;
+		next = STATE_WAKE_NOTHING;
+		if (!(old & (STATE_RUNNING | STATE_NOTIFIED))) {
+			to += STATE_REF_ONE;
+			next = STATE_WAKE_SCHEDULE;
+		}
+	} while (!state_swap(s, &old, to));
+	return next;
+}
 
 /* Abort: true if the caller must schedule it (the ref for that is taken). */
-bool state_to_cancelled(struct task_state *s);
+static inline bool
+state_to_cancelled(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+	bool schedule;
+
+	do {
+		if (old & (STATE_COMPLETE | STATE_CANCELLED))
+			return false;
+		to = old | STATE_CANCELLED;
+		schedule = !(old & (STATE_RUNNING | STATE_NOTIFIED));
+		if (schedule)
+			to = (to | STATE_NOTIFIED) + STATE_REF_ONE;
+	} while (!state_swap(s, &old, to));
+	return schedule;
+}
 
 /* Shutdown: true if RUNNING is ours and the caller must drop the task. */
-bool state_to_shutdown(struct task_state *s);
+static inline bool
+state_to_shutdown(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
+	bool ours;
+
+	do {
+		ours = !(old & (STATE_RUNNING | STATE_COMPLETE));
+		to = old | STATE_CANCELLED;
+		if (ours)
+			to |= STATE_RUNNING;
+	} while (!state_swap(s, &old, to));
+	return ours;
+}
 
 /* Sets JOIN_WAKER after the waiter field was written; false if complete. */
-bool state_join_waker_set(struct task_state *s);
+static inline bool
+state_join_waker_set(struct task_state *s)
+{
+	uint64_t old = state_load(s);
+
+	do {
+		WEIR_ASSERT(!(old & STATE_JOIN_WAKER), "T4");
+		if (old & STATE_COMPLETE)
+			return false;
+	} while (!state_swap(s, &old, old | STATE_JOIN_WAKER));
+	return true;
+}
 
 /* Takes the waiter field back; false if complete. */
-bool state_join_waker_unset(struct task_state *s);
+static inline bool
+state_join_waker_unset(struct task_state *s)
+{
+	uint64_t old = state_load(s);
+
+	do {
+		if (old & STATE_COMPLETE)
+			return false;
+		WEIR_ASSERT(old & STATE_JOIN_WAKER, "T4");
+	} while (!state_swap(s, &old, old & ~STATE_JOIN_WAKER));
+	return true;
+}
 
 /*
  * The join handle goes. Returns the word as it was; the caller then drops
@@ -125,11 +303,37 @@ bool state_join_waker_unset(struct task_state *s);
  *	the waiter if JOIN_WAKER is not the completing thread's: see T4,
  * and its reference.
  */
-uint64_t state_join_drop(struct task_state *s);
+static inline uint64_t
+state_join_drop(struct task_state *s)
+{
+	uint64_t old = state_load(s), to;
 
-void state_ref_inc(struct task_state *s);
+	do {
+		WEIR_ASSERT(old & STATE_JOIN_INTEREST, "T3");
+		to = old & ~STATE_JOIN_INTEREST;
+		if (!(old & STATE_COMPLETE))
+			to &= ~STATE_JOIN_WAKER;
+	} while (!state_swap(s, &old, to));
+	return old;
+}
+
+static inline void
+state_ref_inc(struct task_state *s)
+{
+	/* The caller holds a reference already, so nothing is learnt here. */
+	atomic_u64_fetch_add(&s->word, STATE_REF_ONE, RELAXED);
+}
 
 /* True when the last reference is gone. */
-bool state_ref_dec(struct task_state *s, unsigned int n);
+static inline bool
+state_ref_dec(struct task_state *s, unsigned int n)
+{
+	/* [task:A1] the last one frees what all others wrote. */
+	uint64_t old =
+		atomic_u64_fetch_sub(&s->word, n * STATE_REF_ONE, ACQ_REL);
+
+	WEIR_ASSERT(state_refs(old) >= n, "T5");
+	return state_refs(old) == n;
+}
 
 #endif

@@ -8,7 +8,7 @@
  *
  * Fields by who may touch them:
  *	state          anyone, through state.h
- *	ops .. flags   written before the first reference is shared, read by all
+ *	ops .. node    written before the task is shared, read by all
  *	next           whoever holds the notification (state.h, T2)
  *	owned          under the lock of its shard
  *	join_waiter    see state.h, T4
@@ -41,7 +41,9 @@ struct task {
 	uint8_t shard;
 	uint8_t node; /* index of the home node */
 
-	/* Second line: trailer and the caller's state, touched by the poller. */
+	/*
+	 * Second line: trailer and the caller's state, touched by the poller.
+	 */
 	struct weir_waker *join_waiter;
 	int32_t outcome;
 	uint32_t pad;
@@ -77,28 +79,37 @@ enum task_next {
 };
 
 /* Polls a task taken from a queue, or drops it if it was cancelled. */
-enum task_next weir__task_run(struct task *t, struct weir_context *ctx);
+enum task_next
+weir__task_run(struct task *t, struct weir_context *ctx);
 
 /* Shutdown: ends the task unless another thread is in it, which then does. */
-void weir__task_shutdown(struct task *t);
+void
+weir__task_shutdown(struct task *t);
 
 /* A notification that nobody will run: gives its reference back. */
-void weir__task_drop_notification(struct task *t);
+void
+weir__task_drop_notification(struct task *t);
 
 /* For a task that was refused before anyone saw it; the join handle stays. */
-void weir__task_refuse(struct task *t);
+void
+weir__task_refuse(struct task *t);
 
-void weir__task_ref_dec(struct task *t);
+void
+weir__task_ref_dec(struct task *t);
 
 /* A waker for the task, or for a thread that is blocked; see waker.c. */
 struct thread_parker;
-struct weir_waker *weir__waker_of_parker(struct thread_parker *p);
-bool weir__waker_same(const struct weir_waker *w, const struct task *t);
+struct weir_waker *
+weir__waker_of_parker(struct thread_parker *p);
+bool
+weir__waker_same(const struct weir_waker *w, const struct task *t);
 /* Can it wake nobody any more? */
-bool weir__waker_ended(const struct weir_waker *w);
+bool
+weir__waker_ended(const struct weir_waker *w);
 
 /* A new reference, as waker. */
-struct weir_waker *weir__waker_of_task(struct task *t);
+struct weir_waker *
+weir__waker_of_task(struct task *t);
 
 static inline bool
 task_is_local(const struct task *t)
@@ -111,12 +122,17 @@ task_is_local(const struct task *t)
  */
 
 /* Queues a notification; the reference for it comes along. Any thread. */
-void weir__schedule(struct task *t);
+void
+weir__schedule(struct task *t);
 
-/* Takes the memory of a cell back: weir__cell_free() with its worker's cache. */
-void weir__cell_put(struct task *t);
+/*
+ * Takes the memory of a cell back: weir__cell_free() with its worker's cache.
+ */
+void
+weir__cell_put(struct task *t);
 
 /* Is the calling thread a worker? It may not block then. */
-bool weir__on_worker(void);
+bool
+weir__on_worker(void);
 
 #endif

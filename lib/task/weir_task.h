@@ -29,11 +29,11 @@ struct weir_task_ops {
 	/**
 	 * Advances the task.
 	 *
-	 * Returns WEIR_DONE when the task has ended and its result, if it has one,
-	 * is in the state; WEIR_PENDING only after a wait primitive said so,
-	 * weir_context_yield() was called, or a waker was handed to someone who
-	 * will use it; -errno (-1 to -4095) when the task has failed. Any other
-	 * value counts as a failure with EPROTO.
+	 * Returns WEIR_DONE when the task has ended and its result, if it has
+	 * one, is in the state; WEIR_PENDING only after a wait primitive said
+	 * so, weir_context_yield() was called, or a waker was handed to someone
+	 * who will use it; -errno (-1 to -4095) when the task has failed. Any
+	 * other value counts as a failure with EPROTO.
 	 *
 	 * Runs on a worker. Never on two workers at once.
 	 */
@@ -48,7 +48,9 @@ struct weir_task_ops {
 	 */
 	void (*drop)(void *state);
 
-	/** Where in the state the result lies, and its bytes; size 0: no result. */
+	/**
+	 * Where in the state the result lies, and its bytes; size 0: no result.
+	 */
 	size_t result_offset;
 	size_t result_size;
 
@@ -73,14 +75,14 @@ enum weir_affinity {
 struct weir_spawn_attr {
 	enum weir_affinity affinity;
 	/**
-	 * The worker's index in its runtime, for WEIR_AFFINITY_WORKER. The task's
-	 * memory then comes from that worker's node.
+	 * The worker's index in its runtime, for WEIR_AFFINITY_WORKER. The
+	 * task's memory then comes from that worker's node.
 	 */
 	unsigned int worker;
 	/**
 	 * The home node, as a NUMA node id, plus one; 0 means the spawning
-	 * worker's node, or node of the runtime's first worker for a thread that
-	 * is not a worker. Not used with WEIR_AFFINITY_WORKER.
+	 * worker's node, or node of the runtime's first worker for a thread
+	 * that is not a worker. Not used with WEIR_AFFINITY_WORKER.
 	 */
 	unsigned int node_plus_1;
 };

@@ -97,7 +97,9 @@ weir__topology_order(const struct topology *t, unsigned int from,
 		order[j] = i;
 	}
 	for (i = 1; i <= t->nb_nodes; i++) {
-		/* A tier ends behind the node itself and where distance grows. */
+		/*
+		 * A tier ends behind the node itself and where distance grows.
+		 */
 		if (i == t->nb_nodes || i == 1 ||
 		    t->distance[from][order[i]] !=
 			    t->distance[from][order[i - 1]])
@@ -105,4 +107,3 @@ weir__topology_order(const struct topology *t, unsigned int from,
 	}
 	return tiers;
 }
-

@@ -28,24 +28,29 @@ struct topology {
 /*
  * Reads the nodes of these lcores. Returns 0 or -E2BIG.
  */
-int weir__topology_read(struct topology *t, const unsigned int *lcores,
-			unsigned int nb_lcores);
+int
+weir__topology_read(struct topology *t, const unsigned int *lcores,
+		    unsigned int nb_lcores);
 
 /*
  * Builds one by hand, for tests: ids 0..nb_nodes-1, distances row by row.
  */
-void weir__topology_set(struct topology *t, unsigned int nb_nodes,
-			const uint8_t *distances);
+void
+weir__topology_set(struct topology *t, unsigned int nb_nodes,
+		   const uint8_t *distances);
 
 /* Index of the node with the kernel's number id, or -ENOENT. */
-int weir__topology_node_index(const struct topology *t, unsigned int id);
+int
+weir__topology_node_index(const struct topology *t, unsigned int id);
 
 /*
  * Order in which a worker on node `from` looks at the others: nodes by rising
- * distance, itself first. order[] gets nb_nodes indices; tier_end[i] is how many of them
- * lie in the first i+1 tiers of equal distance. Returns the number of tiers.
+ * distance, itself first. order[] gets nb_nodes indices; tier_end[i] is how
+ * many of them lie in the first i+1 tiers of equal distance. Returns the number
+ * of tiers.
  */
-unsigned int weir__topology_order(const struct topology *t, unsigned int from,
-				  unsigned int *order, unsigned int *tier_end);
+unsigned int
+weir__topology_order(const struct topology *t, unsigned int from,
+		     unsigned int *order, unsigned int *tier_end);
 
 #endif

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The traffic of tools/demo, which builds the program and calls this."""
+
+import argparse
+import contextlib
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SEED = 0x57656972
+ADDRESSES = ("198.18.0.1", "198.18.0.2")
+MACS = ("02:57:65:69:72:0a", "02:57:65:69:72:0b")
+TCP_PORT = 5201
+CHUNK = 1 << 16
+PCAP_PACKETS = 100_000
+START_SECONDS = 30  # until forwarding must have started
+QUIET_SECONDS = 10  # until every packet under way must have been counted
+
+# A ring of 32 MiB: on a machine whose CPUs all poll, the kernel may keep a
+# worker from its CPU for some time, and TCP sends all the while.
+RING = "framesz=2048,blocksz=65536,framecnt=16384"
+
+# Its neighbour discovery comes when it likes. A kernel may lack it.
+NO_IPV6 = """for i in all default; do
+f=/proc/sys/net/ipv6/conf/$i/disable_ipv6; [ ! -e $f ] || echo 1 >$f; done"""
+
+LAST_LINE = re.compile(r"forwarded (\d+) packets, lost (\d+), "
+                       r"tasks left (\d+), mbufs left (\d+)$")
+RECEIVED = re.compile(r"port (\d+): received (\d+), sent (\d+)")
+
+
+class Failure(Exception):
+    """What went wrong, in one line."""
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run(*argv, **kwargs):
+    """Runs a tool to its end and gives its output."""
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False, **kwargs)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(argv)}: {done.stdout.strip()}")
+    return done.stdout
+
+
+def lcores():
+    """A main lcore and two workers, on two of the CPUs that we may use."""
+    cpus = sorted(os.sched_getaffinity(0))
+    first, second = cpus[0], cpus[1 % len(cpus)]
+    return f"0@{first},1@{first},2@{second}"
+
+
+class Testpmd:
+    """A running weir-testpmd, whose lines a thread collects."""
+
+    def __init__(self, binary, vdevs, prefix=()):
+        self.name = f"weir-demo-{os.getpid()}"
+        argv = [*prefix, binary, "--lcores", lcores(), "--no-huge", "-m", "256",
+                "--no-pci", "--no-telemetry", "--log-level", "error",
+                "--file-prefix", self.name]
+        for vdev in vdevs:
+            argv += ["--vdev", vdev]
+        argv += ["--", "--stats-period", "0.2"]
+        self.lines = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.rstrip())
+                self.changed.notify_all()
+        with self.changed:
+            self.lines.append(None)
+            self.changed.notify_all()
+
+    def wait_until(self, predicate, seconds):
+        """Waits until predicate(lines) holds. False: it did not in time."""
+        with self.changed:
+            self.changed.wait_for(
+                lambda: predicate(self.lines) or None in self.lines, seconds)
+            if None in self.lines:
+                raise Failure("weir-testpmd has ended: " + " / ".join(
+                    line for line in self.lines[-4:] if line))
+            return predicate(self.lines)
+
+    def wait_started(self):
+        if not self.wait_until(lambda lines: any(
+                line.startswith("forwarding started") for line in lines),
+                START_SECONDS):
+            raise Failure("weir-testpmd does not start forwarding")
+
+    @staticmethod
+    def latest(lines, key):
+        """A figure of each port, as in the latest statistics."""
+        found, port = {}, None
+        for line in lines[-60:]:
+            m = re.match(r"port (\d+) statistics", line)
+            if m:
+                port = int(m[1])
+            m = re.search(key + r": +(\d+)", line)
+            if m and port is not None:
+                found[port] = int(m[1])
+        return found
+
+    def stop(self):
+        """Ends it as a user would; gives its account, and whether it was 0."""
+        seen = len(self.lines)
+        self.process.send_signal(signal.SIGINT)
+        try:
+            status = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            raise Failure("weir-testpmd does not end") from None
+        self.reader.join()
+        lines = [line for line in self.lines[seen:] if line]
+        # The statistics of the last moment are not part of the account.
+        account = [line for line in lines if re.match(
+            r"(port \d+: r|worker|average|unaccounted|weir-testpmd:)", line)]
+        last = LAST_LINE.match(lines[-1]) if lines else None
+        if last is None:
+            raise Failure("weir-testpmd ends without an account: "
+                          + " / ".join(lines[-4:]))
+        return account, [int(n) for n in last.groups()], status
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for folder in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "")
+                       + "/dpdk", "/tmp/dpdk"):
+            shutil.rmtree(os.path.join(folder, self.name), ignore_errors=True)
+
+
+def conclude(account, totals, status, extra_lost, problems):
+    """Prints the account and the last line; gives the exit status."""
+    for line in account:
+        say("  " + line)
+    forwarded, lost, tasks, mbufs = totals
+    lost += extra_lost
+    for problem in problems:
+        say("demo: " + problem)
+    say(f"forwarded {forwarded} packets, lost {lost}, tasks left {tasks}, "
+        f"mbufs left {mbufs}")
+    return int(bool(lost or tasks or mbufs or status or problems))
+
+
+# Packet files.
+
+def write_pcap(path, seed, count):
+    rng = random.Random(seed)
+    packets = [struct.pack(">QI", i, seed) + rng.randbytes(
+        rng.randint(48, 1502)) for i in range(count)]
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for i, data in enumerate(packets):
+            f.write(struct.pack("<IIII", i // 1000000, i % 1000000, len(data),
+                                len(data)) + data)
+    return packets
+
+
+def read_pcap(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    packets, at = [], 24
+    while at + 16 <= len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        packets.append(data[at + 16:at + 16 + size])
+        at += 16 + size
+    return packets
+
+
+def demo_pcap(binary):
+    say(f"demo: two ports that read and write packet files, {PCAP_PACKETS} "
+        "packets each way, seeded; two workers")
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="weir-demo-"))
+        sent = [write_pcap(f"{folder}/in{p}.pcap", SEED + p, PCAP_PACKETS)
+                for p in (0, 1)]
+        testpmd = Testpmd(binary, [
+            f"net_pcap{p},rx_pcap={folder}/in{p}.pcap,"
+            f"tx_pcap={folder}/out{p}.pcap" for p in (0, 1)])
+        stack.callback(testpmd.close)
+        testpmd.wait_started()
+        testpmd.wait_until(lambda lines: testpmd.latest(lines, "TX-packets")
+                           == {0: PCAP_PACKETS, 1: PCAP_PACKETS}, 60)
+        account, totals, status = testpmd.stop()
+        problems, missing = [], 0
+        for p in (0, 1):
+            got = read_pcap(f"{folder}/out{1 - p}.pcap")
+            missing += len(sent[p]) - len(got)
+            if got != sent[p]:
+                problems.append(f"what came from port {p} is not what went out "
+                                f"of port {1 - p}")
+        if not problems:
+            say("demo: every packet came out as it went in, in order")
+        return conclude(account, totals, status, max(missing - totals[1], 0),
+                        problems)
+
+
+# Network namespaces. One at each end, and one in the middle for the program.
+
+def can_make_namespaces():
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return False
+    name = f"weir-demo-{os.getpid()}-try"
+    try:
+        run("ip", "netns", "add", name)
+        run("ip", "netns", "del", name)
+    except Failure:
+        return False
+    return True
+
+
+class Network:
+    """Ends a and b, and the middle, joined by two veth pairs."""
+
+    def __init__(self, stack):
+        base = f"weir-demo-{os.getpid()}"
+        self.ends = (f"{base}-a", f"{base}-b")
+        self.middle = f"{base}-m"
+        for namespace in (*self.ends, self.middle):
+            run("ip", "netns", "add", namespace)
+            stack.callback(self._remove, namespace)
+            # Nothing but our own traffic, so that every packet can be counted.
+            self.within(namespace, "sh", "-c", NO_IPV6)
+        for i, end in enumerate(self.ends):
+            run("ip", "link", "add", "eth0", "netns", end, "address", MACS[i],
+                "type", "veth", "peer", "name", f"port{i}", "netns",
+                self.middle)
+            # Frames as a wire carries them: no checksums left to do, none
+            # larger than the MTU.
+            for namespace, link in ((end, "eth0"), (self.middle, f"port{i}")):
+                self.within(namespace, "ethtool", "-K", link, "tx", "off",
+                            "rx", "off", "tso", "off", "gso", "off", "gro",
+                            "off")
+                self.within(namespace, "ip", "link", "set", link, "up")
+            self.within(end, "ip", "address", "add", f"{ADDRESSES[i]}/24",
+                        "dev", "eth0")
+            self.within(end, "ip", "neigh", "add", ADDRESSES[1 - i], "lladdr",
+                        MACS[1 - i], "dev", "eth0", "nud", "permanent")
+
+    @staticmethod
+    def _remove(namespace):
+        subprocess.run(["ip", "netns", "del", namespace], check=False)
+
+    @staticmethod
+    def command(namespace, *argv):
+        return ["ip", "netns", "exec", namespace, *argv]
+
+    def within(self, namespace, *argv):
+        return run(*self.command(namespace, *argv))
+
+    def arrived(self):
+        """Packets that the kernel handed to each port of the program."""
+        counts = {}
+        for i in (0, 1):
+            text = self.within(self.middle, "ip", "-s", "-o", "link", "show",
+                               f"port{i}")
+            counts[i] = int(re.search(r"RX:[^\\]*\\ *\d+ +(\d+)", text)[1])
+        return counts
+
+
+def ping(network):
+    text = network.within(network.ends[0], "ping", "-q", "-c", "20", "-i",
+                          "0.05", "-W", "2", ADDRESSES[1])
+    loss = re.search(r"(\d+) packets transmitted, (\d+) received", text)
+    times = re.search(r"= ([\d.]+)/([\d.]+)/([\d.]+)/", text)
+    say(f"demo: ping: {loss[2]} of {loss[1]} answered, round trip "
+        f"{float(times[2]) * 1000:.0f} us (least {float(times[1]) * 1000:.0f},"
+        f" most {float(times[3]) * 1000:.0f})")
+    return loss[1] == loss[2]
+
+
+def stream_main(role, seconds):
+    """One end of the TCP transfer: prints bytes, seconds and digest."""
+    digest, total = hashlib.sha256(), 0
+    if role == "receive":
+        with socket.create_server((ADDRESSES[1], TCP_PORT)) as server:
+            server.settimeout(START_SECONDS)
+            print("listening", flush=True)
+            peer = server.accept()[0]
+        began = time.monotonic()
+        with peer:
+            peer.settimeout(START_SECONDS)
+            while data := peer.recv(CHUNK):
+                digest.update(data)
+                total += len(data)
+    else:
+        rng = random.Random(SEED)
+        with socket.create_connection((ADDRESSES[1], TCP_PORT),
+                                      START_SECONDS) as peer:
+            began = time.monotonic()
+            while time.monotonic() < began + seconds:
+                data = rng.randbytes(CHUNK)
+                peer.sendall(data)
+                digest.update(data)
+                total += len(data)
+    print(total, time.monotonic() - began, digest.hexdigest())
+
+
+def transfer(network, stack, seconds):
+    def start(end, role):
+        process = subprocess.Popen(
+            network.command(network.ends[end], sys.executable, "-B", __file__,
+                            "--stream", role, "--seconds", str(seconds), "-"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        stack.callback(lambda: process.poll() is None and process.kill())
+        return process
+
+    receiver = start(1, "receive")
+    if receiver.stdout.readline() != "listening\n":
+        raise Failure("the receiver of the TCP transfer does not start")
+    sender = start(0, "send")
+    results = []
+    for process in (sender, receiver):
+        try:
+            out = process.communicate(timeout=seconds + 60)[0].split()
+        except subprocess.TimeoutExpired:
+            raise Failure("the TCP transfer does not end") from None
+        if len(out) != 3:
+            raise Failure("the TCP transfer fails")
+        results.append((int(out[0]), float(out[1]), out[2]))
+    (sent, _, sent_digest), (got, took, got_digest) = results
+    say(f"demo: TCP: {got} bytes in {took:.2f} s, "
+        f"{got * 8 / took / 1e6:.0f} Mbit/s, SHA-256 "
+        f"{'equal' if got_digest == sent_digest else 'DIFFERS'} "
+        f"({got_digest[:16]}...)")
+    return got == sent and got_digest == sent_digest
+
+
+def demo_network(binary, seconds):
+    say("demo: two namespaces with nothing between them but weir-testpmd, on "
+        "two workers;\ndemo: a ping, then a seeded TCP transfer of "
+        f"{seconds:g} s, checked end to end")
+    with contextlib.ExitStack() as stack:
+        network = Network(stack)
+        testpmd = Testpmd(
+            binary,
+            [f"net_af_packet{i},iface=port{i},{RING}" for i in (0, 1)],
+            network.command(network.middle))
+        stack.callback(testpmd.close)
+        testpmd.wait_started()
+        problems = []
+        if not ping(network):
+            problems.append("not every ping was answered")
+        if not transfer(network, stack, seconds):
+            problems.append("what TCP delivered is not what was sent")
+        # DPDK 22.11 does not tell what the kernel's ring had no room for, but
+        # the kernel tells what it had to deliver.
+        testpmd.wait_until(
+            lambda lines: testpmd.latest(lines, "RX-packets")
+            == network.arrived(), QUIET_SECONDS)
+        arrived = network.arrived()
+        account, totals, status = testpmd.stop()
+        overflow = 0
+        for line in account:
+            m = RECEIVED.match(line)
+            if m:
+                overflow += max(arrived[int(m[1])] - int(m[2]), 0)
+        say(f"demo: the kernel delivered {sum(arrived.values())} packets, "
+            f"{overflow} of them found a full ring")
+        return conclude(account, totals, status, overflow, problems)
+
+
+def on_signal(number, _frame):
+    # Once: what is made must be removed, however impatient the user.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Failure(f"ended by {signal.Signals(number).name}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--pcap", action="store_true")
+    parser.add_argument("--stream", choices=("send", "receive"))
+    parser.add_argument("binary")
+    args = parser.parse_args()
+    if args.stream:
+        stream_main(args.stream, args.seconds)
+        return 0
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+    try:
+        if args.pcap:
+            return demo_pcap(args.binary)
+        if can_make_namespaces():
+            return demo_network(args.binary, args.seconds)
+        say("demo: network namespaces need root; packet files do instead")
+        return demo_pcap(args.binary)
+    except Failure as failure:
+        print(f"tools/demo: {failure}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suites of tests, and how they are run: the larger half of tools/test."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+TAIL_LINES = 40
+BUILD_SECONDS = 1200
+SKIP_STATUS = 77
+TAP_LINE = re.compile(r"(not )?ok\b(?: +\d+)?(?: +-)?(?: +(?P<name>[^#]*?))?"
+                      r" *(?:# *(?P<directive>SKIP)\b *(?P<reason>.*))?$")
+TAP_PLAN = re.compile(r"1\.\.(\d+) *(?:# *SKIP\b *(.*))?$")
+
+# One test that was run; status is "passed", "failed" or "skipped", and note
+# says why it was skipped, or what is wrong.
+Case = collections.namedtuple("Case", "name status note", defaults=("",))
+
+# One program to run. A program that speaks TAP holds many tests, others one.
+Program = collections.namedtuple("Program", "name argv env timeout tap")
+
+# groups: of packages, for tools/setup. tree: for tools/build, or None.
+# programs: a function that gives them. env, wrapper: around each program.
+# patience: how much longer than usual they may take.
+Suite = collections.namedtuple(
+    "Suite", "about groups tree programs env wrapper patience",
+    defaults=({}, [], 1))
+
+
+def check_programs(_suite):
+    return [Program("check", ["tools/check"], {}, 120, True)]
+
+
+def meson_programs(label):
+    """Makes a function that gives the tests in a suite of Meson's."""
+    def programs(suite):
+        listed = subprocess.run(
+            ["meson", "introspect", "--tests", f"build-{suite.tree}"],
+            check=True, stdout=subprocess.PIPE).stdout
+        return [Program(t["name"], t["cmd"], t["env"], t["timeout"],
+                        t["protocol"] == "tap")
+                for t in json.loads(listed)
+                if label in (s.split(":")[-1] for s in t["suite"])]
+    return programs
+
+
+SUITES = {
+    "check": Suite(
+        "what tools/check looks at", ["build", "check"], None, check_programs),
+    "unit": Suite(
+        "parts of the library, asserts on", ["build", "test"], "test",
+        meson_programs("unit")),
+    "system": Suite(
+        "whole programs", ["build", "test"], "test",
+        meson_programs("system")),
+    "sanitize": Suite(
+        "unit, under the address and undefined-behaviour sanitizers",
+        ["build", "test"], "sanitize", meson_programs("unit"), {
+            "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        }, patience=3),
+    "valgrind": Suite(
+        "unit, under memcheck", ["build", "test"], "test",
+        meson_programs("unit"), wrapper=[
+            "valgrind", "--quiet", "--fair-sched=yes", "--error-exitcode=99",
+            "--leak-check=full", "--show-leak-kinds=definite",
+            "--errors-for-leak-kinds=definite"], patience=10),
+}
+
+
+class Stopped(Exception):
+    """A signal asked for the end."""
+
+
+def on_signal(number, _frame):
+    raise Stopped(number)
+
+
+def end_group(process):
+    """Ends a program and all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def execute(argv, env, timeout):
+    """Runs a program: its exit status (None: too slow), stdout and stderr."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=err, env={**os.environ, **env},
+                                   start_new_session=True)
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            end_group(process)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="replace").splitlines())
+        return status, *texts
+
+
+def parse_tap(lines):
+    """The cases in a program's output, and how many it had promised."""
+    cases, promised, remark = [], None, ""
+    for line in lines:
+        plan, m = TAP_PLAN.match(line), TAP_LINE.match(line)
+        if line.startswith("#"):
+            remark = line.lstrip("# ")
+            continue
+        if plan:
+            promised = int(plan[1])
+            if promised == 0:
+                cases.append(Case("", "skipped", plan[2] or remark))
+        elif m and m["directive"]:
+            # cmocka knows no reason, and puts the name in its place; the
+            # remark before it then tells.
+            name, reason = m["name"], m["reason"]
+            if not name:
+                name, reason = reason, remark
+            cases.append(Case(name, "skipped", reason))
+        elif m:
+            cases.append(Case(m["name"] or "", "failed" if m[1] else "passed"))
+        remark = ""
+    return cases, promised
+
+
+def ending(status):
+    if status is None:
+        return "ran out of time"
+    if status < 0:
+        return f"ended by {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
+def judge(program, status, out, err):
+    """What a program's run says about its tests."""
+    last = ([line for line in out + err if line.strip()] or [""])[-1]
+    if status == SKIP_STATUS:
+        return [Case("", "skipped", last.lstrip("# "))]
+    if not program.tap:
+        return [Case("", "failed" if status else "passed",
+                     ending(status) if status != 0 else "")]
+    cases, promised = parse_tap(out)
+    failed = any(c.status == "failed" for c in cases)
+    if status is None or status < 0 or (status != 0 and not failed):
+        cases.append(Case("", "failed", ending(status)))
+    elif promised not in (None, 0, len(cases)):
+        cases.append(Case("", "failed",
+                          f"{promised} tests planned, {len(cases)} run"))
+    elif not cases:
+        cases.append(Case("", "failed", "ran no test"))
+    return cases
+
+
+def print_case(case):
+    print(f"{case.status:8}{case.name}"
+          + (f" ({case.note})" if case.note else ""), flush=True)
+
+
+def run_program(suite, program):
+    timeout = program.timeout * suite.patience
+    status, out, err = execute(suite.wrapper + program.argv,
+                               {**program.env, **suite.env}, timeout)
+    cases = [c if c.status != "skipped" or c.note else
+             Case(c.name, "failed", "skipped without a reason")
+             for c in judge(program, status, out, err)]
+    cases = [c._replace(name=": ".join(filter(None, (program.name, c.name))))
+             for c in cases]
+    for case in cases:
+        print_case(case)
+    if any(c.status == "failed" for c in cases):
+        for title, lines in (("stdout", out), ("stderr", err)):
+            if lines:
+                print(f"-- end of {program.name}'s {title}:")
+                print("\n".join(lines[-TAIL_LINES:]))
+        print("--")
+    sys.stdout.flush()
+    return cases
+
+
+def prepare(suite):
+    """Packages and build; the case of a failure, or None."""
+    # In the foreground, since it may ask for a password.
+    argv = ["tools/setup", *suite.groups]
+    status = subprocess.run(argv, check=False).returncode
+    if suite.tree and status == 0:
+        argv = ["tools/build", suite.tree]
+        status, _, err = execute(argv, {}, BUILD_SECONDS)
+        print(*err, sep="\n", end="\n" if err else "")
+    return Case(" ".join(argv), "failed", ending(status)) if status else None
+
+
+def run_suite(name):
+    suite = SUITES[name]
+    print(f"== {name}: {suite.about}", flush=True)
+    failure = prepare(suite)
+    programs = [] if failure else suite.programs(suite)
+    if not programs:
+        failure = failure or Case("programs", "failed", "there are none")
+        print_case(failure)
+        return [failure]
+    return [c for program in programs for c in run_program(suite, program)]
+
+
+def run_suites(names):
+    counts = collections.Counter()
+    failures = []
+    for name in names:
+        for case in run_suite(name):
+            counts[case.status] += 1
+            if case.status == "failed":
+                failures.append(f"{name}: {case.name}")
+    if failures:
+        print("== failed", *failures, sep="\n")
+    print("{passed} passed, {failed} failed, {skipped} skipped".format_map(
+        collections.defaultdict(int, counts)))
+    return 0 if counts["passed"] and not counts["failed"] else 1
+
+
+def main(arguments):
+    if "--list" in arguments:
+        for name, suite in SUITES.items():
+            print(f"{name:10}{suite.about}")
+        return 0
+    for name in arguments:
+        if name not in SUITES:
+            print(f"tools/test: no suite '{name}'; there are:", *SUITES,
+                  file=sys.stderr)
+            return 2
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    # DPDK keeps its files of a process here; away with them, and with those
+    # of processes that crashed, when all is over.
+    scratch = tempfile.mkdtemp(prefix="weir-test-")
+    os.environ["RUNTIME_DIRECTORY"] = scratch
+    try:
+        return run_suites(arguments or list(SUITES))
+    except Stopped as stop:
+        return 128 + stop.args[0]
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
