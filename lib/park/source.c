@@ -129,12 +129,12 @@ weir__source_set_rescue(struct source_set *s)
 }
 
 /*
- * Publishes an array without `gone` and with `added`, and waits until nobody
- * looks at the old one. With the registry's mutex. Returns 0 or -ENOMEM.
+ * Publishes an array without `gone` and with `added`. With the registry's
+ * mutex. Returns 0 and the old array, for retire_array(); or -ENOMEM.
  */
 static int
 replace_array(struct source_set *s, const struct weir_source *gone,
-	      struct weir_source *added)
+	      struct weir_source *added, struct source_array **retired)
 {
 	struct source_array *old = atomic_ptr_load(&s->array, RELAXED), *next;
 	unsigned int i, n = old != NULL ? old->n : 0;
@@ -151,20 +151,33 @@ replace_array(struct source_set *s, const struct weir_source *gone,
 		next->s[next->n++] = added;
 	/* [park:A1] */
 	atomic_ptr_store(&s->array, next, RELEASE);
+	*retired = old;
+	return 0;
+}
+
+/*
+ * Waits until nobody looks at what was unpublished. Without the mutex: a
+ * worker that waited for it would never come to a quiescent state.
+ */
+static void
+retire_array(struct source_set *s, struct source_array *old)
+{
 	rte_rcu_qsbr_synchronize(s->registry->qsbr, weir__qsbr_id(s->registry));
 	rte_free(old);
-	return 0;
 }
 
 static int
 add_source(struct source_set *s, struct weir_source *src)
 {
+	struct source_array *old = NULL;
 	int rc = -ESHUTDOWN;
 
 	pthread_mutex_lock(&s->registry->mutex);
 	if (!s->registry->closed)
-		rc = replace_array(s, NULL, src);
+		rc = replace_array(s, NULL, src, &old);
 	pthread_mutex_unlock(&s->registry->mutex);
+	if (rc == 0)
+		retire_array(s, old);
 	return rc;
 }
 
@@ -202,24 +215,26 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 void
 weir_source_free(void *priv)
 {
+	struct source_array *old;
 	struct weir_source *src;
-	struct source_registry *r;
+	struct source_set *set;
+	int rc;
 
 	if (priv == NULL)
 		return;
 	src = weir_source_of(priv);
-	r = src->set->registry;
+	set = src->set;
 	weir_source_close(src, ESHUTDOWN);
-	pthread_mutex_lock(&r->mutex);
+	pthread_mutex_lock(&set->registry->mutex);
+	rc = replace_array(set, src, NULL, &old);
+	pthread_mutex_unlock(&set->registry->mutex);
 	/*
 	 * Out of memory, the source stays in the array and is not freed: it is
 	 * closed and unarmed, so nobody enters the driver again.
 	 */
-	if (replace_array(src->set, src, NULL) < 0) {
-		pthread_mutex_unlock(&r->mutex);
+	if (rc < 0)
 		return;
-	}
-	pthread_mutex_unlock(&r->mutex);
+	retire_array(set, old);
 	if (src->ops->fini != NULL)
 		src->ops->fini(priv);
 	rte_free(src);

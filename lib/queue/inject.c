@@ -113,7 +113,6 @@ drain(struct inject *q)
 		n = weir__inject_pop(q, tasks, CHUNK);
 		for (i = 0; i < n; i++)
 			weir__task_drop_notification(tasks[i]);
-		/* Another drainer may hold the stash: it drops what we miss. */
 	} while (n > 0);
 }
 

@@ -184,6 +184,12 @@ weir__on_worker(void)
 	return weir__core != NULL;
 }
 
+bool
+weir__on_worker_of(const struct task *t)
+{
+	return core_of(node_of_home(t->home)->rt) != NULL;
+}
+
 void
 weir__cell_put(struct task *t)
 {

@@ -16,7 +16,8 @@
  *	bytes          see state.h, T3
  *
  * The scheduler above is reached through weir__schedule() and
- * weir__cell_put() only, so another one can be linked under the same tasks.
+ * weir__cell_put(), and two questions about the calling thread, so another one
+ * can be linked under the same tasks.
  */
 
 #include "base/common.h"
@@ -121,7 +122,10 @@ task_is_local(const struct task *t)
  * What the scheduler provides.
  */
 
-/* Queues a notification; the reference for it comes along. Any thread. */
+/*
+ * Queues a notification; the reference for it comes along. Any thread, see
+ * waker.c, W2.
+ */
 void
 weir__schedule(struct task *t);
 
@@ -134,5 +138,9 @@ weir__cell_put(struct task *t);
 /* Is the calling thread a worker? It may not block then. */
 bool
 weir__on_worker(void);
+
+/* Is it a worker of the task's runtime? */
+bool
+weir__on_worker_of(const struct task *t);
 
 #endif

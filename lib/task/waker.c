@@ -8,6 +8,9 @@
  *
  * W1 The waker of a parker is not dropped after its thread was let go: the
  *    join handle that it waits on takes it back first (T4).
+ * W2 Whoever schedules a task holds a reference to it meanwhile or is a worker
+ *    of its runtime: else a runtime that is being freed could go with the
+ *    notification, while its queue is still being touched.
  */
 
 #include "base/common.h"
@@ -84,6 +87,15 @@ weir_waker_wake(struct weir_waker *waker)
 		return;
 	}
 	t = task_of(waker);
+	if (!weir__on_worker_of(t)) {
+		/*
+		 * W2: our reference keeps the runtime until weir__schedule() is
+		 * done with it; the notification's may be gone by then.
+		 */
+		weir_waker_wake_by_ref(waker);
+		weir__task_ref_dec(t);
+		return;
+	}
 	switch (state_wake_by_value(&t->state)) {
 	case STATE_WAKE_SCHEDULE:
 		weir__schedule(t);
