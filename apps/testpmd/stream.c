@@ -18,7 +18,7 @@
  * dropped. Long against a kernel that shares our CPU, short against a person
  * who waits for the end.
  */
-#define TX_TIMEOUT_US 100000
+#define TX_TIMEOUT_US 100000u
 
 void
 stream_drop(void *state)
@@ -27,6 +27,7 @@ stream_drop(void *state)
 
 	if (s->txq == NULL)
 		return;
+	weir_txq_drain(s->txq);
 	weir_txq_stats_get(s->txq, &s->tx);
 	weir_txq_free(s->txq);
 	s->txq = NULL;

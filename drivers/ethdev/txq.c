@@ -105,13 +105,19 @@ retry_or_drop(struct weir_txq *txq)
 }
 
 void
+weir_txq_drain(struct weir_txq *txq)
+{
+	txq->stuck_since = rte_rdtsc();
+	while (txq->first != txq->end && !retry_or_drop(txq))
+		rte_pause();
+}
+
+void
 weir_txq_free(struct weir_txq *txq)
 {
 	if (txq == NULL)
 		return;
-	txq->stuck_since = rte_rdtsc();
-	while (txq->first != txq->end && !retry_or_drop(txq))
-		rte_pause();
+	weir_txq_drain(txq);
 	rte_free(txq);
 }
 

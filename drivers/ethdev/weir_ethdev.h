@@ -92,12 +92,17 @@ WEIR_API struct weir_txq *
 weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us);
 
 /**
- * Sends what is held back as long as there is progress, drops and counts the
- * rest, and frees the handle. NULL is legal.
+ * Sends what is held back as long as there is progress; drops and counts what
+ * the port has not taken for the timeout. Afterwards nothing is held back, and
+ * the counts are final.
  *
  * The owning task, for example in its drop function; or any thread, once no
- * task uses it. Blocks for at most timeout_us.
+ * task uses it. Blocks for at most the timeout after the last progress.
  */
+WEIR_API void
+weir_txq_drain(struct weir_txq *txq);
+
+/** Drains the queue and frees the handle. NULL is legal. Threads as above. */
 WEIR_API void
 weir_txq_free(struct weir_txq *txq);
 

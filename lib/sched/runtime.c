@@ -262,29 +262,46 @@ create_parts(struct weir_runtime *rt)
 {
 	uint64_t seed = rt->options.seed != 0 ? rt->options.seed : rte_rdtsc();
 	unsigned int i;
+	int n;
 
 	rt->workers =
 		rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
 	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
 	if (rt->workers == NULL || rt->nodes == NULL || create_sources(rt) < 0)
 		return -ENOMEM;
+	/* Unless a ring or pool says otherwise, for example EEXIST. */
+	rte_errno = ENOMEM;
 	for (i = 0; i < rt->nb_nodes; i++) {
 		rt->nodes[i] = create_node(rt, i);
 		if (rt->nodes[i] == NULL)
-			return -ENOMEM;
+			return -rte_errno;
 	}
 	for (i = 0; i < rt->nb_workers; i++) {
-		int n = weir__topology_node_index(
+		n = weir__topology_node_index(
 			&rt->topology, rte_lcore_to_socket_id(rt->lcores[i]));
-
 		rt->workers[i] = create_worker(rt, i, rt->nodes[n], seed);
 		if (rt->workers[i] == NULL)
-			return -ENOMEM;
+			return -rte_errno;
 		rt->nodes[n]->nb_workers++;
 	}
 	for (i = 0; i < rt->nb_workers; i++)
 		order_victims(rt->workers[i]);
 	return 0;
+}
+
+static void
+log_no_parts(const struct weir_runtime *rt, int rc)
+{
+	const struct weir_options *o = &rt->options;
+
+	if (rc == -EEXIST)
+		WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
+	else
+		WEIR_LOG(ERR,
+			 "no memory for %u workers (%s): give EAL more, or "
+			 "lower task_cells (%u) or inject_ring_size (%u)\n",
+			 rt->nb_workers, rte_strerror(-rc), o->task_cells,
+			 o->inject_ring_size);
 }
 
 /* Which lcore runs something else already? RTE_MAX_LCORE: none. */
@@ -353,11 +370,7 @@ weir_runtime_create(const struct weir_options *options)
 	rt->nb_nodes = rt->topology.nb_nodes;
 	rc = create_parts(rt);
 	if (rc < 0) {
-		WEIR_LOG(
-			ERR,
-			"no memory for %u workers: give EAL more, or lower task_cells (%u) or inject_ring_size (%u); name \"%s\" must be unused\n",
-			rt->nb_workers, options->task_cells,
-			options->inject_ring_size, options->name);
+		log_no_parts(rt, rc);
 		goto fail;
 	}
 	rc = launch(rt);

@@ -25,6 +25,7 @@ create_pool(const char *name, unsigned int size, unsigned int n,
 {
 	char pool_name[RTE_MEMPOOL_NAMESIZE];
 	struct rte_mempool *mp;
+	int rc;
 
 	snprintf(pool_name, sizeof(pool_name), "%s_n%u_c%u", name, socket,
 		 size);
@@ -33,9 +34,12 @@ create_pool(const char *name, unsigned int size, unsigned int n,
 	if (mp == NULL)
 		return NULL;
 	/* C3 */
-	if (rte_mempool_set_ops_byname(mp, "ring_mt_rts", NULL) < 0 ||
-	    rte_mempool_populate_default(mp) < 0) {
+	rc = rte_mempool_set_ops_byname(mp, "ring_mt_rts", NULL);
+	if (rc == 0)
+		rc = rte_mempool_populate_default(mp);
+	if (rc < 0) {
 		rte_mempool_free(mp);
+		rte_errno = -rc;
 		return NULL;
 	}
 	return mp;
@@ -47,6 +51,7 @@ weir__cell_pools_init(struct cell_pools *p, const char *name,
 		      unsigned int nb_workers)
 {
 	unsigned int i, n;
+	int rc;
 
 	/* A cache keeps up to one and a half times its size. */
 	n = cells + nb_workers * (CELL_CACHE_SIZE + CELL_CACHE_SIZE / 2);
@@ -56,8 +61,9 @@ weir__cell_pools_init(struct cell_pools *p, const char *name,
 	for (i = 0; i < CELL_CLASSES; i++) {
 		p->pool[i] = create_pool(name, CELL_MIN_SIZE << i, n, socket);
 		if (p->pool[i] == NULL) {
+			rc = -rte_errno;
 			weir__cell_pools_fini(p);
-			return rte_errno != 0 ? -rte_errno : -ENOMEM;
+			return rc;
 		}
 	}
 	return 0;

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A runtime on two NUMA nodes, on any machine: this program's own
+ * rte_lcore_to_socket_id() takes the place of EAL's. Workers 0 and 1 are on
+ * node 0, worker 2 on node 1. What a node costs in time cannot be seen here;
+ * what goes where can.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include <weir.h>
+
+#include "base/atomic.h"
+
+#define FAR_WORKER 2u
+#define BACKLOG 128u
+#define DEADLINE_S 30u
+
+unsigned int
+rte_lcore_to_socket_id(unsigned int lcore)
+{
+	return lcore > FAR_WORKER ? 1 : 0;
+}
+
+/* EAL has no heap for a node that is not there; without hugepages any will do. */
+int
+rte_malloc_heap_socket_is_external(int socket)
+{
+	return 0;
+}
+
+static struct weir_runtime *rt;
+static struct atomic_u32 ran;
+static struct atomic_u32 strays;
+static struct atomic_u32 drops;
+
+static struct weir_runtime *
+create(void)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.nb_workers = 3;
+	o.cross_node_backlog = BACKLOG;
+	/* Only the backlog decides: workers here are late for other reasons. */
+	o.cross_node_age_us = 1000000;
+	o.task_cells = 1024;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	atomic_u32_store(&ran, 0, RELAXED);
+	atomic_u32_store(&strays, 0, RELAXED);
+	atomic_u32_store(&drops, 0, RELAXED);
+	return rt;
+}
+
+static void
+destroy(void)
+{
+	struct weir_shutdown_report left;
+
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, &left), 0);
+	assert_int_equal(left.live_tasks, 0);
+	assert_int_equal(left.ring_entries, 0);
+	weir_runtime_free(rt);
+}
+
+static void
+expired(uint64_t since, const char *what)
+{
+	if (rte_rdtsc() - since > DEADLINE_S * rte_get_tsc_hz())
+		fail_msg("waited %u s for %s", DEADLINE_S, what);
+}
+
+static void
+wait_for(const struct atomic_u32 *a, uint32_t value, const char *what)
+{
+	uint64_t since = rte_rdtsc();
+
+	while (atomic_u32_load(a, ACQUIRE) < value) {
+		expired(since, what);
+		sched_yield();
+	}
+}
+
+static uint64_t
+steals_remote(void)
+{
+	struct weir_worker_stats s;
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		weir_worker_stats_get(rt, i, &s);
+		n += s.steals_remote;
+	}
+	return n;
+}
+
+static int
+note_worker(struct weir_context *ctx, void *state)
+{
+	if (weir_context_worker(ctx) != FAR_WORKER)
+		atomic_u32_fetch_add(&strays, 1, RELAXED);
+	atomic_u32_fetch_add(&ran, 1, RELEASE);
+	return WEIR_DONE;
+}
+
+static int
+yield_often(struct weir_context *ctx, void *state)
+{
+	unsigned int *left = state;
+
+	if (weir_context_worker(ctx) != FAR_WORKER)
+		atomic_u32_fetch_add(&strays, 1, RELAXED);
+	if ((*left)-- > 0)
+		return weir_context_yield(ctx);
+	atomic_u32_fetch_add(&ran, 1, RELEASE);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops note_ops = {
+	.name = "note",
+	.poll = note_worker,
+};
+
+static const struct weir_task_ops yield_ops = {
+	.name = "yield",
+	.state_size = sizeof(unsigned int),
+	.poll = yield_often,
+};
+
+static void
+test_node_tasks_never_leave_their_node(void **state)
+{
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_NODE,
+		.node_plus_1 = 2,
+	};
+	unsigned int i, times = 50;
+
+	create();
+	/* More than a run queue holds, and than what others may take. */
+	for (i = 0; i < 3 * BACKLOG; i++)
+		weir_join_detach(
+			weir_task_spawn(rt, &yield_ops, &times, &attr));
+	wait_for(&ran, 3 * BACKLOG, "tasks of node 1");
+	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
+	destroy();
+}
+
+struct sleeper {
+	struct atomic_ptr *waker;
+	bool woken;
+};
+
+static int
+sleep_once(struct weir_context *ctx, void *state)
+{
+	struct sleeper *s = state;
+
+	if (s->woken)
+		return note_worker(ctx, state);
+	s->woken = true;
+	atomic_ptr_store(s->waker, weir_context_waker(ctx), RELEASE);
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops sleeper_ops = {
+	.name = "sleeper",
+	.state_size = sizeof(struct sleeper),
+	.poll = sleep_once,
+};
+
+/* Wakes the task whose waker appears at the address that is its state. */
+static int
+wake_it(struct weir_context *ctx, void *state)
+{
+	struct atomic_ptr **where = state;
+	struct weir_waker *w = atomic_ptr_load(*where, ACQUIRE);
+
+	if (w == NULL)
+		return weir_context_yield(ctx);
+	weir_waker_wake(w);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops wake_ops = {
+	.name = "wake",
+	.state_size = sizeof(struct atomic_ptr *),
+	.poll = wake_it,
+};
+
+static void
+test_a_wake_up_from_another_node_goes_home(void **state)
+{
+	const struct weir_spawn_attr far = { .node_plus_1 = 2 };
+	const struct weir_spawn_attr near = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = 0,
+	};
+	struct atomic_ptr waker, *where = &waker;
+	struct sleeper s = { .waker = &waker };
+	unsigned int i;
+
+	create();
+	for (i = 1; i <= 100; i++) {
+		atomic_ptr_store(&waker, NULL, RELAXED);
+		weir_join_detach(weir_task_spawn(rt, &sleeper_ops, &s, &far));
+		weir_join_detach(weir_task_spawn(rt, &wake_ops, &where, &near));
+		wait_for(&ran, i, "the task of node 1");
+	}
+	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
+	destroy();
+}
+
+/* What a task that blocks its worker has got to. */
+static struct atomic_u32 blocker_step;
+static struct atomic_u32 blocker_go;
+
+/* Spawns some, is told to spawn more, and blocks until one was stolen. */
+static int
+block(struct weir_context *ctx, void *state)
+{
+	uint64_t since = rte_rdtsc();
+	unsigned int i;
+
+	for (i = 0; i < BACKLOG / 2; i++)
+		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, NULL));
+	atomic_u32_store(&blocker_step, 1, RELEASE);
+	while (atomic_u32_load(&blocker_go, ACQUIRE) == 0)
+		sched_yield();
+	for (i = 0; i < BACKLOG; i++)
+		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, NULL));
+	while (steals_remote() == 0) {
+		if (rte_rdtsc() - since > DEADLINE_S * rte_get_tsc_hz())
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops block_ops = {
+	.name = "block",
+	.poll = block,
+};
+
+/* Until the workers of node 0 have had many chances to look for work. */
+static void
+wait_for_rounds(uint64_t rounds)
+{
+	struct weir_worker_stats s;
+	uint64_t since = rte_rdtsc(), before;
+	unsigned int i;
+
+	for (i = 0; i < FAR_WORKER; i++) {
+		weir_worker_stats_get(rt, i, &s);
+		before = s.source_polls;
+		while (s.source_polls < before + rounds) {
+			expired(since, "idle workers");
+			sched_yield();
+			weir_worker_stats_get(rt, i, &s);
+		}
+	}
+}
+
+static void
+test_only_a_backlog_is_stolen_across_nodes(void **state)
+{
+	const struct weir_spawn_attr far = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = FAR_WORKER,
+	};
+	struct weir_join *blocker;
+	uint64_t matrix;
+
+	create();
+	atomic_u32_store(&blocker_step, 0, RELAXED);
+	atomic_u32_store(&blocker_go, 0, RELAXED);
+	blocker = weir_task_spawn(rt, &block_ops, NULL, &far);
+	wait_for(&blocker_step, 1, "the blocker");
+	wait_for_rounds(10000);
+	assert_int_equal(steals_remote(), 0);
+	atomic_u32_store(&blocker_go, 1, RELEASE);
+	assert_int_equal(weir_join_wait(blocker, NULL), 0);
+	wait_for(&ran, BACKLOG / 2 + BACKLOG, "all tasks");
+	matrix = weir_worker_steals_from(rt, 0, FAR_WORKER) +
+		 weir_worker_steals_from(rt, 1, FAR_WORKER);
+	assert_true(matrix > 0);
+	assert_true(steals_remote() >= matrix);
+	destroy();
+}
+
+static int
+wait_for_ever(struct weir_context *ctx, void *state)
+{
+	atomic_u32_fetch_add(&ran, 1, RELEASE);
+	return WEIR_PENDING;
+}
+
+static void
+count_drop(void *state)
+{
+	atomic_u32_fetch_add(&drops, 1, RELAXED);
+}
+
+static const struct weir_task_ops wait_ops = {
+	.name = "wait",
+	.poll = wait_for_ever,
+	.drop = count_drop,
+};
+
+static void
+test_shutdown_ends_the_tasks_of_all_nodes(void **state)
+{
+	struct weir_spawn_attr attr = { 0 };
+	struct weir_runtime_stats stats;
+	unsigned int i;
+
+	create();
+	for (i = 0; i < 200; i++) {
+		attr.node_plus_1 = 1 + i % 2;
+		weir_join_detach(weir_task_spawn(rt, &wait_ops, NULL, &attr));
+	}
+	wait_for(&ran, 200, "tasks of both nodes");
+	weir_runtime_stats_get(rt, &stats);
+	assert_int_equal(stats.nodes, 2);
+	assert_int_equal(stats.live_tasks, 200);
+	destroy();
+	assert_int_equal(atomic_u32_load(&drops, RELAXED), 200);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_node_tasks_never_leave_their_node),
+		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
+		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
+		cmocka_unit_test(test_shutdown_ends_the_tasks_of_all_nodes),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
