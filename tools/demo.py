@@ -68,10 +68,11 @@ class Testpmd:
     """A running weir-testpmd, whose lines a thread collects."""
 
     def __init__(self, binary, vdevs, prefix=()):
-        self.name = f"weir-demo-{os.getpid()}"
+        # DPDK leaves files behind; away with them afterwards.
+        self.scratch = tempfile.TemporaryDirectory(prefix="weir-demo-")
         argv = [*prefix, binary, "--lcores", lcores(), "--no-huge", "-m", "256",
                 "--no-pci", "--no-telemetry", "--log-level", "error",
-                "--file-prefix", self.name]
+                "--file-prefix", f"weir-demo-{os.getpid()}"]
         for vdev in vdevs:
             argv += ["--vdev", vdev]
         argv += ["--", "--stats-period", "0.2"]
@@ -79,7 +80,8 @@ class Testpmd:
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
+            stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "RUNTIME_DIRECTORY": self.scratch.name})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -109,16 +111,19 @@ class Testpmd:
             raise Failure("weir-testpmd does not start forwarding")
 
     @staticmethod
-    def latest(lines, key):
-        """A figure of each port, as in the latest statistics."""
+    def port_counts(lines):
+        """Packets received and sent by each port in the latest statistics."""
         found, port = {}, None
         for line in lines[-60:]:
-            m = re.match(r"port (\d+) statistics", line)
+            m = re.match(r"port (\d+) statistics", line or "")
             if m:
-                port = int(m[1])
-            m = re.search(key + r": +(\d+)", line)
+                port, received = int(m[1]), None
+            m = re.search(r"([RT])X-packets: +(\d+)", line or "")
             if m and port is not None:
-                found[port] = int(m[1])
+                if m[1] == "R":
+                    received = int(m[2])
+                elif received is not None:
+                    found[port] = (received, int(m[2]))
         return found
 
     def stop(self):
@@ -144,9 +149,7 @@ class Testpmd:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        for folder in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "")
-                       + "/dpdk", "/tmp/dpdk"):
-            shutil.rmtree(os.path.join(folder, self.name), ignore_errors=True)
+        self.scratch.cleanup()
 
 
 def conclude(account, totals, status, extra_lost, problems):
@@ -200,8 +203,8 @@ def demo_pcap(binary):
             f"tx_pcap={folder}/out{p}.pcap" for p in (0, 1)])
         stack.callback(testpmd.close)
         testpmd.wait_started()
-        testpmd.wait_until(lambda lines: testpmd.latest(lines, "TX-packets")
-                           == {0: PCAP_PACKETS, 1: PCAP_PACKETS}, 60)
+        testpmd.wait_until(lambda lines: testpmd.port_counts(lines)
+                           == {p: (PCAP_PACKETS,) * 2 for p in (0, 1)}, 60)
         account, totals, status = testpmd.stop()
         problems, missing = [], 0
         for p in (0, 1):
@@ -238,8 +241,9 @@ class Network:
         self.ends = (f"{base}-a", f"{base}-b")
         self.middle = f"{base}-m"
         for namespace in (*self.ends, self.middle):
-            run("ip", "netns", "add", namespace)
+            # First, since a signal may come between the two.
             stack.callback(self._remove, namespace)
+            run("ip", "netns", "add", namespace)
             # Nothing but our own traffic, so that every packet can be counted.
             self.within(namespace, "sh", "-c", NO_IPV6)
         for i, end in enumerate(self.ends):
@@ -260,7 +264,8 @@ class Network:
 
     @staticmethod
     def _remove(namespace):
-        subprocess.run(["ip", "netns", "del", namespace], check=False)
+        subprocess.run(["ip", "netns", "del", namespace], check=False,
+                       stderr=subprocess.DEVNULL)
 
     @staticmethod
     def command(namespace, *argv):
@@ -269,13 +274,15 @@ class Network:
     def within(self, namespace, *argv):
         return run(*self.command(namespace, *argv))
 
-    def arrived(self):
-        """Packets that the kernel handed to each port of the program."""
+    def counted(self):
+        """What the kernel gave each port of the program, and took from it."""
         counts = {}
         for i in (0, 1):
             text = self.within(self.middle, "ip", "-s", "-o", "link", "show",
                                f"port{i}")
-            counts[i] = int(re.search(r"RX:[^\\]*\\ *\d+ +(\d+)", text)[1])
+            counts[i] = tuple(
+                int(re.search(way + r":[^\\]*\\ *\d+ +(\d+)", text)[1])
+                for way in ("RX", "TX"))
         return counts
 
 
@@ -364,21 +371,24 @@ def demo_network(binary, seconds):
             problems.append("not every ping was answered")
         if not transfer(network, stack, seconds):
             problems.append("what TCP delivered is not what was sent")
-        # DPDK 22.11 does not tell what the kernel's ring had no room for, but
-        # the kernel tells what it had to deliver.
+        # DPDK 22.11 does not tell what the kernel's ring had no room for, nor
+        # what the kernel did not send; the kernel's own counters do.
         testpmd.wait_until(
-            lambda lines: testpmd.latest(lines, "RX-packets")
-            == network.arrived(), QUIET_SECONDS)
-        arrived = network.arrived()
+            lambda lines: testpmd.port_counts(lines) == network.counted(),
+            QUIET_SECONDS)
+        kernel = network.counted()
         account, totals, status = testpmd.stop()
-        overflow = 0
+        overflow = unsent = 0
         for line in account:
             m = RECEIVED.match(line)
             if m:
-                overflow += max(arrived[int(m[1])] - int(m[2]), 0)
-        say(f"demo: the kernel delivered {sum(arrived.values())} packets, "
-            f"{overflow} of them found a full ring")
-        return conclude(account, totals, status, overflow, problems)
+                port, received, sent = (int(n) for n in m.groups())
+                overflow += max(kernel[port][0] - received, 0)
+                unsent += max(sent - kernel[port][1], 0)
+        say(f"demo: by the kernel's count, {sum(n for n, _ in kernel.values())}"
+            f" packets came, {overflow} found the ring full, {unsent} were not"
+            " sent on")
+        return conclude(account, totals, status, overflow + unsent, problems)
 
 
 def on_signal(number, _frame):

@@ -111,8 +111,8 @@ refuse_eal(int error)
 		return REFUSE(STATUS_USAGE,
 			      "EAL refuses its options, which are those before "
 			      "\"--\"; see the line above and --help");
+	case 0: /* EAL leaves it so when it cannot lock its files. */
 	case EAGAIN:
-	case EALREADY:
 		return REFUSE(STATUS_FAILED,
 			      "EAL cannot take its place: another program runs "
 			      "there; give each its own --file-prefix");

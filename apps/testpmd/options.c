@@ -314,22 +314,24 @@ static const struct option_def option_defs[] = {
 	{ "burst", "N", parse_burst, "packets a burst, 1 to 512; default 32" },
 	{ "config", "LIST", parse_config,
 	  "(port,queue,lcore),...: the worker of each queue;\n"
-	  "default: queues are dealt out, a port's own node first" },
+	  "default: dealt out, a port's own node first" },
 	{ "portmask", "HEX", parse_portmask, "ports to use; default: all" },
 	{ "total-num-mbufs", "N", parse_total_num_mbufs,
-	  "mbufs of each node's pool; default: what the queues need" },
+	  "mbufs of each node's pool; default: as many as\n"
+	  "the queues need" },
 	{ "eth-peer", "PORT,MAC", parse_eth_peer,
-	  "destination address of what PORT sends in mac and txonly mode;\n"
+	  "to whom PORT sends in mac and txonly mode;\n"
 	  "default 02:00:00:00:00:PORT" },
 	{ "tx-first", NULL, parse_tx_first,
-	  "send one burst on each transmit queue before forwarding" },
+	  "send a burst on each transmit queue first" },
 	{ "stats-period", "SECONDS", parse_stats_period,
-	  "print statistics this often; decimals allowed; default 0: never" },
+	  "print statistics so often; decimals allowed;\n"
+	  "default 0: never" },
 	{ "run-for", "SECONDS", parse_run_for,
-	  "end by itself; decimals allowed; default: run until SIGINT or\n"
-	  "SIGTERM" },
+	  "end by itself; decimals allowed; default: run\n"
+	  "until SIGINT or SIGTERM" },
 	{ "auto-start", NULL, parse_auto_start,
-	  "accepted for testpmd's sake: forwarding always starts by itself" },
+	  "accepted as testpmd's; forwarding always does" },
 	{ "help", NULL, parse_help, "print this and exit" },
 };
 

@@ -39,8 +39,8 @@ packet_init(struct packet *p, const struct rte_ether_addr *src,
 						 sizeof(struct rte_ether_hdr)),
 		.time_to_live = PACKET_TTL,
 		.next_proto_id = IPPROTO_UDP,
-		.src_addr = rte_cpu_to_be_32(RTE_IPV4(198, 18, 0, 1)),
-		.dst_addr = rte_cpu_to_be_32(RTE_IPV4(198, 18, 0, 2)),
+		.src_addr = rte_cpu_to_be_32(RTE_IPV4(198u, 18, 0, 1)),
+		.dst_addr = rte_cpu_to_be_32(RTE_IPV4(198u, 18, 0, 2)),
 	};
 
 	memset(p, 0, sizeof(*p));

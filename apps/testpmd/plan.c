@@ -134,9 +134,9 @@ plan_workers(struct plan *plan, const struct options *o)
 	return STATUS_OK;
 }
 
-/* Counts each port's queues in --config; they must be 0 to some number. */
+/* Counts each port's queues in --config. */
 static int
-plan_config_queues(struct plan *plan, const struct options *o)
+count_config_queues(struct plan *plan, const struct options *o)
 {
 	const char *kind = o->mode->receives ? "receive" : "transmit";
 	const struct queue_lcore *entry;
@@ -161,6 +161,17 @@ plan_config_queues(struct plan *plan, const struct options *o)
 				      port->id, port->name, max, kind);
 		port->nb_streams++;
 	}
+	return STATUS_OK;
+}
+
+/* A queue that no stream serves would fill, so none may be left out. */
+static int
+check_config_complete(struct plan *plan, const struct options *o)
+{
+	const struct queue_lcore *entry;
+	const struct port *port;
+	unsigned int i;
+
 	/* No queue is named twice, so a number too high means that one lacks. */
 	for (i = 0; i < o->nb_config; i++) {
 		entry = &o->config[i];
@@ -243,7 +254,9 @@ plan_queues(struct plan *plan, const struct options *o)
 	int rc;
 
 	if (o->nb_config != 0) {
-		rc = plan_config_queues(plan, o);
+		rc = count_config_queues(plan, o);
+		if (rc == STATUS_OK)
+			rc = check_config_complete(plan, o);
 		if (rc != STATUS_OK)
 			return rc;
 	}
@@ -322,8 +335,8 @@ plan_streams(struct plan *plan, const struct options *o)
 	for (i = 0; i < plan->nb_ports; i++) {
 		for (queue = 0; queue < plan->ports[i].nb_streams; queue++) {
 			stream->rx_port = &plan->ports[i];
-			stream->tx_port = o->mode->receives ? peer_of(plan, i)
-							    : stream->rx_port;
+			stream->tx_port = o->mode->receives ? peer_of(plan, i) :
+							      stream->rx_port;
 			stream->queue = queue;
 			if (o->nb_config != 0)
 				stream->worker = config_worker(plan, o, stream);

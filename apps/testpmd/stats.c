@@ -173,8 +173,8 @@ stats_print_totals(struct plan *plan, struct stream **streams,
 		print_port(&plan->ports[i], &t, dropped);
 	}
 	for (i = 0; i < plan->nb_streams; i++)
-		account->forwarded += mode->sends ? streams[i]->tx.sent
-						  : streams[i]->consumed;
+		account->forwarded += mode->sends ? streams[i]->tx.sent :
+						    streams[i]->consumed;
 	rest = unaccounted(streams, plan->nb_streams);
 	if (rest != 0)
 		printf("unaccounted: %" PRId64 " packets\n", rest);

@@ -43,8 +43,8 @@ kernel_link(unsigned int if_index)
 	if (ioctl(fd, SIOCGIFNAME, &request) < 0)
 		state = errno == ENODEV ? LINK_GONE : LINK_UP;
 	else if (ioctl(fd, SIOCGIFFLAGS, &request) == 0)
-		state = (request.ifr_flags & IFF_RUNNING) != 0 ? LINK_UP
-							       : LINK_DOWN;
+		state = (request.ifr_flags & IFF_RUNNING) != 0 ? LINK_UP :
+								 LINK_DOWN;
 	close(fd);
 	return state;
 }

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every mistake of the user gives one line that names it, and an exit status."""
+
+import os
+import re
+
+from weirtest import TWO_NULL, Tap, Testpmd, check, lcores
+
+MARK = "weir-testpmd: "
+
+# Arguments after "--", the exit status, what the line must contain.
+OPTIONS = (
+    (["--burst", "0"], 2, "--burst 0: must be 1 to 512"),
+    (["--burst", "513"], 2, "--burst 513: must be 1 to 512"),
+    (["--burst=-1"], 2, "--burst -1: must be 1 to 512"),
+    (["--burst", "32k"], 2, "--burst 32k: must be 1 to 512"),
+    (["--burst", ""], 2, "--burst : must be 1 to 512"),
+    (["--burst"], 2, "--burst: needs a value"),
+    (["--burts", "32"], 2, "--burts: no such option"),
+    (["-x"], 2, "-x: no such option"),
+    (["-i"], 2, "-i: no such option"),
+    (["--tx-first=1"], 2, "--tx-first=1: takes no value"),
+    (["io"], 2, "io: unexpected"),
+    (["--forward-mode", "iox"], 2, "--forward-mode iox: must be one of io, "),
+    (["--forward-mode="], 2, "--forward-mode : must be one of"),
+    (["--rxq", "0"], 2, "--rxq 0: must be 1 to "),
+    (["--rxq", "99999999999999999999"], 2,
+     "--rxq 99999999999999999999: must be 1 to "),
+    (["--txq", "0"], 2, "--txq 0: must be 1 to "),
+    (["--rxq", "2", "--txq", "1"], 1, "--txq 1: must be at least 2"),
+    (["--rxd", "0"], 2, "--rxd 0: must be"),
+    (["--txd", "99999"], 2, "--txd 99999: must be"),
+    (["--nb-cores", "0"], 2, "--nb-cores 0: must be 1 to "),
+    (["--nb-cores", "3"], 1, "--nb-cores 3: --lcores "),
+    (["--portmask", "0"], 2, "--portmask 0: must be"),
+    (["--portmask", "0xg"], 2, "--portmask 0xg: must be"),
+    (["--portmask", "0x5"], 1, "--portmask 0x5: there is no port 2"),
+    (["--total-num-mbufs", "100"], 1,
+     "--total-num-mbufs 100: too few for the queues; must be at least "),
+    (["--run-for", "0"], 2, "--run-for 0: must be seconds"),
+    (["--run-for", "-1"], 2, "--run-for -1: must be seconds"),
+    (["--run-for", "soon"], 2, "--run-for soon: must be seconds"),
+    (["--run-for", "inf"], 2, "--run-for inf: must be seconds"),
+    (["--stats-period", "nan"], 2, "--stats-period nan: must be seconds"),
+    (["--eth-peer", "0"], 2, "--eth-peer 0: must be like"),
+    (["--eth-peer", "99,02:00:00:00:00:00"], 2, "--eth-peer 99,"),
+    (["--eth-peer", "0,02:00:00:00:00"], 2, "--eth-peer 0,02:00:00:00:00: "),
+    (["--config", ""], 2, "--config : must be like"),
+    (["--config", "(0,0)"], 2, "--config (0,0): must be like"),
+    (["--config", "(0,0,1),"], 2, "--config (0,0,1),: must be like"),
+    (["--config", "(0,0,1)(1,0,1)"], 2, "must be like"),
+    (["--config", "(0,0,1),(0,0,2)"], 2, "a queue is given twice at (0,0,2)"),
+    (["--config", "(0,0,1),(1,0,9)"], 1, "--config (1,0,9): lcore 9 is not"),
+    (["--config", "(0,0,1),(1,0,0)"], 1, "--config (1,0,0): lcore 0 is the "
+     "main lcore"),
+    (["--config", "(0,0,1)"], 1, "--config: names no queue of port 1"),
+    (["--config", "(0,0,1),(2,0,1)"], 1, "--config (2,0,1): port 2 does not"),
+    (["--config", "(0,0,1),(1,0,1)", "--portmask", "1"], 1,
+     "--config (1,0,1): port 1 does not exist or --portmask"),
+    (["--config", "(0,0,1),(1,1,1)"], 1, "--config (1,1,1): a queue of port 1"),
+    (["--config", "(0,0,1),(1,9999,1)"], 1, "--config (1,9999,1): port 1 "
+     "(net_null1) has at most "),
+    (["--config", "(0,0,1),(1,0,2)", "--nb-cores", "1"], 1,
+     "--nb-cores 1: --config names 2 lcores"),
+    (["--config", "(0,0,1),(1,0,2)", "--rxq", "2"], 1,
+     "--rxq 2: --config names 1 queues of port 0"),
+)
+
+
+def expect(testpmd, status, text, others):
+    """One line of ours, on stderr, and nothing else unless EAL may speak."""
+    with testpmd:
+        testpmd.wait_end(status)
+        ours = [line for line in testpmd.errors if line.startswith(MARK)]
+        check(len(ours) == 1, f"not one line: {testpmd.errors}")
+        check(text in ours[0], f"no '{text}' in: {ours[0]}")
+        check(others or (testpmd.errors == ours and not testpmd.lines),
+              f"there is more: {testpmd.lines + testpmd.errors}")
+
+
+def bad_option(options, status, text):
+    expect(Testpmd(options, TWO_NULL, 2), status, text, False)
+
+
+def no_workers():
+    cpu = min(os.sched_getaffinity(0))
+    expect(Testpmd((), TWO_NULL, lcores_option=["--lcores", f"0@{cpu}"]), 1,
+           f"--lcores 0@{cpu}: leaves no worker lcore", False)
+    expect(Testpmd((), TWO_NULL, lcores_option=["-l", str(cpu)]), 1,
+           f"-l {cpu}: leaves no worker lcore", False)
+
+
+def no_ports():
+    expect(Testpmd((), ()), 1, "no ports: ", False)
+
+
+def too_many_queues():
+    expect(Testpmd(("--rxq", "2"), ("net_pcap0,rx_pcap=/dev/null",)), 1,
+           "--vdev net_pcap0,rx_pcap=/dev/null: EAL cannot start", True)
+    expect(Testpmd(("--rxq", "17"), ("net_ring0",)), 1,
+           "--rxq 17: port 0 (net_ring0) has at most 16 receive queues", False)
+    expect(Testpmd(("--txq", "17"), ("net_ring0",)), 1,
+           "--txq 17: port 0 (net_ring0) has at most 16 transmit queues",
+           False)
+
+
+def vdev(value):
+    expect(Testpmd((), ("net_null0", value)), 1, f"--vdev {value}", True)
+
+
+def vdev_unknown():
+    expect(Testpmd((), ("net_nosuch0",)), 1,
+           "--vdev net_nosuch0: EAL cannot start this device", True)
+
+
+def has_hugepages():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return re.search(r"HugePages_Total: +[1-9]", f.read()) is not None
+
+
+def no_memory():
+    expect(Testpmd(("--total-num-mbufs", "99999999"), TWO_NULL), 1,
+           "--total-num-mbufs 99999999: no pool of that size", True)
+
+
+def no_hugepages():
+    testpmd = Testpmd((), TWO_NULL, memory=False)
+    testpmd.eal_cleans_up = False
+    expect(testpmd, 1, "use --no-huge -m 512 or reserve hugepages", True)
+
+
+def bad_eal_option():
+    expect(Testpmd((), TWO_NULL, eal=["--no-such-option"]), 2,
+           "EAL refuses its options", True)
+
+
+def place_taken():
+    with Testpmd(()) as first:
+        first.wait_started()
+        second = Testpmd(())
+        second.argv, second.runtime = first.argv, first.runtime
+        second.eal_cleans_up = False
+        expect(second, 1, "give each its own --file-prefix", True)
+        first.stop().check_clean()
+
+
+def main():
+    tap = Tap()
+    for options, status, text in OPTIONS:
+        tap.run("'" + " ".join(options) + "'", bad_option, options, status,
+                text)
+    tap.run(f"no worker lcore ({lcores(0)})", no_workers)
+    tap.run("no ports", no_ports)
+    tap.run("more queues than a port has", too_many_queues)
+    tap.run("a virtual device of an unknown kind", vdev_unknown)
+    for value in ("net_null1,nosuch=1", "net_af_packet0,iface=weir-nosuch0",
+                  "net_pcap0,rx_pcap=/nosuch/file"):
+        tap.run(f"a virtual device that fails: {value}", vdev, value)
+    tap.run("no memory for a pool", no_memory)
+    # Where there are some, it would just run.
+    if not has_hugepages():
+        tap.run("no hugepages", no_hugepages)
+    tap.run("an EAL option that does not exist", bad_eal_option)
+    tap.run("a place that is taken", place_taken)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/demo: both kinds, interrupted, and asked for nonsense."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from weirtest import LAST_LINE, Tap, check
+
+SECONDS = "1"
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                     "tools")
+
+
+def start(*arguments, **kwargs):
+    return subprocess.Popen(
+        [sys.executable, "-B", os.path.join(TOOLS, "demo.py"), *arguments,
+         sys.argv[1]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        out, err = process.communicate()
+    return process.returncode, out.splitlines(), err.splitlines()
+
+
+def traces(pid, folder):
+    """What a demo may have left behind."""
+    found = os.listdir(folder)
+    if shutil.which("ip"):
+        listed = subprocess.run(["ip", "netns"], text=True, check=False,
+                                capture_output=True).stdout
+        found += [n for n in listed.split() if f"weir-demo-{pid}-" in n]
+    listed = subprocess.run(["ps", "-eo", "args"], text=True, check=False,
+                            capture_output=True).stdout
+    return found + [line for line in listed.splitlines()
+                    if f"weir-demo-{pid}" in line]
+
+
+def check_result(process, folder):
+    status, out, err = finish(process)
+    last = LAST_LINE.match(out[-1]) if out else None
+    check(last, f"no last line: {out[-3:]} {err}")
+    check(status == 0, f"exit status {status}: {out} {err}")
+    check(int(last[1]) > 0 and last.groups()[1:] == ("0",) * 3, out[-1])
+    check(not err, f"on stderr: {err}")
+    left = traces(process.pid, folder)
+    check(not left, f"left behind: {left}")
+    return out
+
+
+def whole(*arguments):
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        check_result(start(*arguments, env={**os.environ, "TMPDIR": folder}),
+                     folder)
+
+
+def two_at_once():
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as one, \
+            tempfile.TemporaryDirectory(prefix="weir-system-") as two:
+        processes = [(start("--seconds", SECONDS,
+                            env={**os.environ, "TMPDIR": f}), f)
+                     for f in (one, two)]
+        for process, folder in processes:
+            check_result(process, folder)
+
+
+def interrupted(number):
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        process = start("--seconds", "60",
+                        env={**os.environ, "TMPDIR": folder})
+        # Its second line tells that it is about to begin, the third that
+        # packets have gone through.
+        for _ in range(2):
+            process.stdout.readline()
+        process.send_signal(number)
+        status, _, err = finish(process)
+        check(status == 1, f"exit status {status}")
+        check(err == [f"tools/demo: ended by {number.name}"], f"stderr: {err}")
+        left = traces(process.pid, folder)
+        check(not left, f"left behind: {left}")
+
+
+def bad_option(arguments, text):
+    done = subprocess.run([os.path.join(TOOLS, "demo"), *arguments], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    err = done.stderr.splitlines()
+    check(done.returncode == 2, f"exit status {done.returncode}")
+    check(len(err) == 1 and text in err[0], f"stderr: {err}")
+    check(not done.stdout, f"stdout: {done.stdout}")
+
+
+def main():
+    tap = Tap()
+    tap.run("packet files", whole, "--pcap")
+    # Without root this is packet files once more.
+    tap.run("whatever is possible here", whole, "--seconds", SECONDS)
+    tap.run("two at once", two_at_once)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        tap.run(f"ended by {number.name}", interrupted, number)
+    tap.run("--seconds 0", bad_option, ["--seconds", "0"], "--seconds 0:")
+    tap.run("--seconds x", bad_option, ["--seconds", "x"], "--seconds x:")
+    tap.run("--seconds", bad_option, ["--seconds"], "--seconds needs")
+    tap.run("--bogus", bad_option, ["--bogus"], "--bogus")
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Signals, and other ways to the end."""
+
+import signal
+import subprocess
+
+from weirtest import TWO_NULL, Tap, Testpmd, check
+
+
+def stop(number, workers, mode):
+    with Testpmd(("--forward-mode", mode), TWO_NULL, workers) as testpmd:
+        testpmd.wait_started()
+        account = testpmd.stop(number)
+        account.check_clean()
+        workers_said = [line for line in testpmd.lines
+                        if line.startswith("worker ")]
+        check(len(workers_said) == workers, "the account names "
+              f"{len(workers_said)} workers of {workers}")
+        check(not testpmd.errors, f"on stderr: {testpmd.errors}")
+
+
+def impatient():
+    """More signals while it is already ending."""
+    with Testpmd((), TWO_NULL, 2) as testpmd:
+        testpmd.wait_started()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            testpmd.process.send_signal(number)
+        testpmd.wait_end()
+
+
+def background_job():
+    """A shell without job control starts its jobs with SIGINT ignored."""
+    wrapper = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    with Testpmd((), TWO_NULL, 1, wrapper=wrapper) as testpmd:
+        testpmd.wait_started()
+        testpmd.stop(signal.SIGINT).check_clean()
+
+
+def again_and_again():
+    """Whatever one run leaves behind, the next would stumble over."""
+    for _ in range(5):
+        Testpmd(("--run-for", "0.01"), TWO_NULL, 2).run().check_clean()
+
+
+def two_at_once():
+    with Testpmd(()) as one, Testpmd(()) as two:
+        one.wait_started()
+        two.wait_started()
+        one.stop().check_clean()
+        two.stop().check_clean()
+
+
+def help_text():
+    for argv in (["--", "--help"], ["--help"]):
+        done = subprocess.run([Testpmd.binary, *argv], text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        check(done.returncode == 0, f"{argv}: status {done.returncode}")
+        for option in ("--forward-mode", "--config", "--run-for",
+                       "--total-num-mbufs"):
+            check(option in done.stdout, f"{argv}: no {option}")
+
+
+def main():
+    tap = Tap()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        for workers in (1, 2, 4):
+            tap.run(f"{number.name}, {workers} workers", stop, number, workers,
+                    "io")
+    tap.run("SIGINT, txonly", stop, signal.SIGINT, 2, "txonly")
+    tap.run("SIGINT, rxonly", stop, signal.SIGINT, 2, "rxonly")
+    tap.run("three signals at once", impatient)
+    tap.run("SIGINT that was ignored before", background_job)
+    tap.run("one after another", again_and_again)
+    tap.run("two at once", two_at_once)
+    tap.run("--help", help_text)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

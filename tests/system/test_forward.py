@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forwarding between software ports, in every mode and number of workers."""
+
+from weirtest import TWO_NULL, Tap, Testpmd, check
+
+RUN = ("--run-for", "0.3")
+TWO_RING = ("net_ring0", "net_ring1")
+RING_SIZE = 1023  # of net_ring
+IN_FLIGHT = 64  # a burst of --tx-first on each of two ports
+
+
+def null(mode, workers):
+    testpmd = Testpmd(("--forward-mode", mode, *RUN), TWO_NULL, workers)
+    account = testpmd.run()
+    account.check_clean()
+    check(account.forwarded > 0, "nothing was forwarded")
+    received = sum(p[0] for p in account.ports.values())
+    sent = sum(p[1] for p in account.ports.values())
+    expected = {"rxonly": (account.forwarded, 0),
+                "txonly": (0, account.forwarded)}.get(
+                    mode, (account.forwarded,) * 2)
+    check((received, sent) == expected,
+          f"received {received}, sent {sent}, not {expected}")
+    check(all(any(p[:2]) for p in account.ports.values()),
+          f"a port did nothing: {account.ports}")
+
+
+def ring(workers):
+    testpmd = Testpmd(("--tx-first", *RUN), TWO_RING, workers)
+    account = testpmd.run()
+    account.check_clean()
+    check(account.forwarded > IN_FLIGHT, "the packets do not go round")
+    received = sum(p[0] for p in account.ports.values())
+    check(received == account.forwarded,
+          f"received {received}, forwarded {account.forwarded}")
+
+
+def queues(workers):
+    testpmd = Testpmd(("--rxq", "4", *RUN), TWO_NULL, workers)
+    account = testpmd.run()
+    account.check_clean()
+    check("streams 8" in testpmd.lines[0], testpmd.lines[0])
+
+
+def lone_port():
+    """A port without a partner forwards to itself, here beside a pair."""
+    testpmd = Testpmd(RUN, (*TWO_NULL, "net_null2"), 1)
+    account = testpmd.run()
+    account.check_clean()
+    received, sent, _ = account.ports[2]
+    check(received == sent > 0, f"port 2: {account.ports[2]}")
+
+
+def config():
+    """Named lcores become workers, in order; others join for --nb-cores."""
+    testpmd = Testpmd(("--config", "(0,0,3),(0,1,2),(1,0,2),(1,1,3)",
+                       "--nb-cores", "3", *RUN), TWO_NULL, 4)
+    account = testpmd.run()
+    account.check_clean()
+    workers = [line.split(",")[0] for line in testpmd.lines
+               if line.startswith("worker ")]
+    check(workers == ["worker 0: lcore 3", "worker 1: lcore 2",
+                      "worker 2: lcore 1"], f"workers are {workers}")
+
+
+def nb_cores():
+    testpmd = Testpmd(("--nb-cores", "1", *RUN), TWO_NULL, 4)
+    testpmd.run().check_clean()
+    check("workers 1" in testpmd.lines[0], testpmd.lines[0])
+
+
+def portmask():
+    testpmd = Testpmd(("--portmask", "0x5", *RUN), (*TWO_NULL, "net_null2"), 1)
+    account = testpmd.run()
+    account.check_clean()
+    check(sorted(account.ports) == [0, 2], f"ports are {account.ports}")
+
+
+def idle():
+    """Ports that never receive: workers park, and the end is as clean."""
+    account = Testpmd(RUN, ("net_null0,no-rx=1", "net_null1,no-rx=1"), 2).run()
+    account.check_clean()
+    check(account.forwarded == 0, f"forwarded {account.forwarded}")
+
+
+def full_port():
+    """A ring that nobody empties: it is filled, what it does not take in time
+    is dropped and counted, and what is held back at the end is too."""
+    account = Testpmd(("--forward-mode", "txonly", *RUN), ("net_ring0",),
+                      1).run()
+    check((account.tasks_left, account.mbufs_left) == (0, 0),
+          f"tasks left {account.tasks_left}, mbufs left {account.mbufs_left}")
+    check(account.forwarded == RING_SIZE, f"forwarded {account.forwarded}")
+    check(account.lost > 0 and account.ports[0]
+          == (0, RING_SIZE, account.lost), f"port 0: {account.ports[0]}")
+
+
+def bursts(size):
+    account = Testpmd(("--burst", size, *RUN), TWO_NULL, 2).run()
+    account.check_clean()
+    check(account.forwarded % int(size) == 0,
+          f"forwarded {account.forwarded}")
+
+
+def statistics():
+    testpmd = Testpmd(("--stats-period", "0.1"), TWO_NULL, 1)
+    with testpmd:
+        testpmd.wait_line("port 1 statistics", 3)
+        testpmd.stop().check_clean()
+    for key in ("RX-packets:", "TX-packets:", "Rx-pps:", "Tx-pps:",
+                "CPU cycles/packet"):
+        check(any(key in line for line in testpmd.lines), f"no {key}")
+
+
+def main():
+    tap = Tap()
+    for workers in (1, 2, 4):
+        for mode in ("io", "mac", "macswap", "rxonly", "txonly"):
+            tap.run(f"null, {mode}, {workers} workers", null, mode, workers)
+        tap.run(f"ring, {workers} workers", ring, workers)
+        tap.run(f"4 queues a port, {workers} workers", queues, workers)
+    tap.run("a port without a partner", lone_port)
+    tap.run("--config and --nb-cores", config)
+    tap.run("--nb-cores", nb_cores)
+    tap.run("--portmask", portmask)
+    tap.run("ports that never receive", idle)
+    tap.run("a port that takes nothing", full_port)
+    for size in ("1", "512"):
+        tap.run(f"--burst {size}", bursts, size)
+    tap.run("--stats-period", statistics)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

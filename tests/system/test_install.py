@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `meson install` installs is enough to build and run a program.
+
+Usage: test_install.py WEIR_TESTPMD: the program in the build folder that is
+installed from.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from weirtest import Tap, check, lcores
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+HELLO = os.path.join(TOP, "apps", "hello", "hello.c")
+
+
+def run(*args, env=None):
+    done = subprocess.run(args, capture_output=True, text=True, timeout=60,
+                          env=env, stdin=subprocess.DEVNULL)
+    check(done.returncode == 0,
+          f"{' '.join(args)}: exit {done.returncode}\n{done.stdout}"
+          f"{done.stderr}")
+    return done.stdout
+
+
+def find(folder, name):
+    for here, _, files in os.walk(folder):
+        if name in files:
+            return here
+    check(False, f"{name} was not installed")
+
+
+class Installed:
+    def __init__(self, build, folder):
+        run("meson", "install", "-C", build, "--no-rebuild", "--destdir",
+            folder)
+        self.folder = folder
+        self.lib = find(folder, "libweir.so")
+        self.env = dict(os.environ, PKG_CONFIG_PATH=find(folder, "libweir.pc"),
+                        LD_LIBRARY_PATH=self.lib)
+
+    def pkg_config(self, option):
+        """Flags; paths of our own files are those they were installed to."""
+        flags = run("pkg-config", option, "libweir", env=self.env).split()
+        moved = [flag[:2] + self.folder + flag[2:] for flag in flags]
+        return [there if os.path.isdir(there[2:]) else flag
+                for flag, there in zip(flags, moved)]
+
+    def build(self, *libs):
+        program = os.path.join(self.folder, "hello")
+        run("cc", *self.pkg_config("--cflags"), HELLO, "-o", program, *libs)
+        return program
+
+    def hello(self, program):
+        prefix = f"weir-install-{os.getpid()}"
+        out = run(program, "--no-huge", "-m", "256", "--no-pci",
+                  "--lcores", lcores(1), "--no-shconf", "--no-telemetry",
+                  f"--file-prefix={prefix}", env=self.env)
+        check("hello: 12 squared is 144" in out, f"hello printed: {out}")
+
+
+def shared(installed):
+    installed.hello(installed.build(*installed.pkg_config("--libs")))
+
+
+def static(installed):
+    archive = os.path.join(find(installed.folder, "libweir.a"), "libweir.a")
+    libs = [archive if flag == "-lweir" else flag
+            for flag in installed.pkg_config("--libs")]
+    installed.hello(installed.build(*libs, "-lnuma", "-lpthread"))
+
+
+def main():
+    build = os.path.abspath(os.path.join(os.path.dirname(sys.argv[1]),
+                                         "..", ".."))
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="weir-install-") as folder:
+        installed = Installed(build, folder)
+        tap.run("a program built with pkg-config runs", shared, installed)
+        tap.run("and one with the static library", static, installed)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

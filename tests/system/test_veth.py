@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real frames through kernel interfaces, in namespaces of our own; links that
+go down, and ports that go away. Needs root."""
+
+import contextlib
+import ctypes
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from weirtest import (Account, Problem, Tap, Testpmd, check, make_packets,
+                      seed, skip_all)
+
+FRAMES = 2000
+WINDOW = 128  # on their way at once: far below what any ring holds
+SECONDS = 30
+CLONE_NEWNET = 0x40000000
+SO_RCVBUFFORCE = 33
+ETH_P_TEST = 0x88b5  # make_packets()
+
+
+def ip(*argv):
+    done = subprocess.run(("ip", *argv), stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    check(done.returncode == 0, f"ip {' '.join(argv)}: {done.stdout}")
+    return done.stdout
+
+
+def require_namespaces():
+    if os.geteuid() != 0:
+        skip_all("network namespaces need root")
+    name = f"weir-{os.getpid()}-try"
+    try:
+        ip("netns", "add", name)
+        ip("netns", "del", name)
+    except (Problem, OSError) as e:
+        skip_all(f"no network namespaces here ({e})".replace("\n", " "))
+
+
+def socket_in(namespace, interface):
+    """A packet socket in another namespace, where it stays."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(path):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            check(libc.setns(fd, CLONE_NEWNET) == 0,
+                  f"setns: {os.strerror(ctypes.get_errno())}")
+        finally:
+            os.close(fd)
+
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        enter(f"/run/netns/{namespace}")
+        try:
+            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                              socket.htons(ETH_P_TEST))
+            s.bind((interface, ETH_P_TEST))
+        finally:
+            check(libc.setns(home, CLONE_NEWNET) == 0, "setns back")
+    finally:
+        os.close(home)
+    # The kernel counts some 2 KiB for a small frame; it must hold a window.
+    s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4096 * WINDOW)
+    s.settimeout(SECONDS)
+    return s
+
+
+class Network:
+    """Two ends, and a middle for weir-testpmd. Use as a context manager."""
+
+    number = 0
+
+    def __enter__(self):
+        Network.number += 1
+        base = f"weir-{os.getpid()}-{Network.number}"
+        self.ends, self.middle = (f"{base}-a", f"{base}-b"), f"{base}-m"
+        with contextlib.ExitStack() as stack:
+            for namespace in (*self.ends, self.middle):
+                ip("netns", "add", namespace)
+                stack.callback(ip, "netns", "del", namespace)
+            for i, end in enumerate(self.ends):
+                ip("link", "add", "eth0", "netns", end, "type", "veth", "peer",
+                   "name", f"port{i}", "netns", self.middle)
+                for n, link in ((end, "eth0"), (self.middle, f"port{i}")):
+                    # Nothing but our frames: no IPv6 that talks by itself,
+                    # where there is IPv6.
+                    with contextlib.suppress(Problem):
+                        ip("-n", n, "link", "set", link, "addrgenmode", "none")
+                    ip("-n", n, "link", "set", link, "up")
+            self.sockets = []
+            for end in self.ends:
+                s = socket_in(end, "eth0")
+                stack.callback(s.close)
+                self.sockets.append(s)
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def testpmd(self, workers):
+        return Testpmd(("--stats-period", "0.2"),
+                       [f"net_af_packet{i},iface=port{i},framecnt=2048"
+                        for i in (0, 1)], workers,
+                       wrapper=("ip", "netns", "exec", self.middle))
+
+    def exchange(self, packets, there, back):
+        """Sends from one end and checks what the other receives."""
+        sender, receiver = self.sockets[there], self.sockets[back]
+        for at in range(0, len(packets), WINDOW):
+            window = packets[at:at + WINDOW]
+            for packet in window:
+                sender.send(packet)
+            for i, packet in enumerate(window):
+                try:
+                    got = receiver.recv(65536)
+                except TimeoutError:
+                    raise Problem(f"frame {at + i} does not arrive") from None
+                check(got == packet, f"frame {at + i} differs or is out of "
+                      "order")
+
+
+def both_ways(rng, workers):
+    with Network() as network, network.testpmd(workers) as testpmd:
+        testpmd.wait_started()
+        for there in (0, 1):
+            network.exchange(make_packets(rng, FRAMES, there), there, 1 - there)
+        account = testpmd.stop()
+        account.check_clean()
+        check(account.ports == {0: (FRAMES, FRAMES, 0),
+                                1: (FRAMES, FRAMES, 0)},
+              f"ports: {account.ports}")
+
+
+def link_down_and_up(rng):
+    """While a link is down nothing ends; once it is up, packets go on."""
+    with Network() as network, network.testpmd(2) as testpmd:
+        testpmd.wait_started()
+        network.exchange(make_packets(rng, 100), 0, 1)
+        ip("-n", network.ends[0], "link", "set", "eth0", "down")
+        testpmd.wait_line("port 0: link down")
+        ip("-n", network.ends[0], "link", "set", "eth0", "up")
+        testpmd.wait_line("port 0: link up")
+        # The socket had an error from its interface.
+        with contextlib.suppress(OSError):
+            network.sockets[0].recv(1, socket.MSG_DONTWAIT)
+        for there in (0, 1):
+            network.exchange(make_packets(rng, 100), there, 1 - there)
+        account = testpmd.stop()
+        account.check_clean()
+        check(account.forwarded == 300, f"forwarded {account.forwarded}")
+
+
+def port_removed(rng, workers):
+    """Both streams end, one for want of a port to receive from, the other for
+    want of one to send to; then so does the program."""
+    with Network() as network, network.testpmd(workers) as testpmd:
+        testpmd.wait_started()
+        network.exchange(make_packets(rng, 100), 0, 1)
+        ip("-n", network.middle, "link", "del", "port1")
+        testpmd.wait_end(1)
+        account = Account(testpmd.lines)
+        account.check_clean()
+        check(account.forwarded == 100, f"forwarded {account.forwarded}")
+        text = "\n".join(testpmd.errors)
+        for part in ("port 1 (net_af_packet1): is gone",
+                     "port 0 queue 0: its stream ends",
+                     "port 1 queue 0: its stream ends",
+                     "no stream is left"):
+            check(part in text, f"no '{part}' in: {text}")
+
+
+def removed_under_load(rng):
+    """Frames keep coming for a port that is not there any more."""
+    with Network() as network, network.testpmd(2) as testpmd:
+        testpmd.wait_started()
+        packets = make_packets(rng, 64)
+        network.exchange(packets, 0, 1)
+        ip("-n", network.middle, "link", "del", "port1")
+        deadline = time.monotonic() + SECONDS
+        while testpmd.process.poll() is None:
+            check(time.monotonic() < deadline, "no end: " + testpmd.describe())
+            with contextlib.suppress(OSError):
+                network.sockets[0].send(rng.choice(packets))
+        testpmd.wait_end(1)
+        account = Account(testpmd.lines)
+        check((account.tasks_left, account.mbufs_left) == (0, 0),
+              f"left: {account.tasks_left} tasks, {account.mbufs_left} mbufs")
+        received = sum(p[0] for p in account.ports.values())
+        check(received - account.forwarded <= account.lost,
+              f"received {received}, forwarded {account.forwarded}, lost "
+              f"{account.lost}")
+
+
+def stop_under_load(rng, number):
+    with Network() as network, network.testpmd(2) as testpmd:
+        testpmd.wait_started()
+        packets = make_packets(rng, 64)
+        network.exchange(packets, 0, 1)
+        testpmd.process.send_signal(number)
+        while testpmd.process.poll() is None:
+            network.sockets[0].send(rng.choice(packets))
+        testpmd.wait_end()
+        account = Account(testpmd.lines)
+        account.check_clean()
+        check(account.forwarded >= 64, f"forwarded {account.forwarded}")
+
+
+def kernel_frames():
+    """Our own check that the ends see nothing but frames of ours."""
+    with Network() as network:
+        text = ip("-n", network.middle, "-s", "-o", "link", "show", "port0")
+        got = re.search(r"RX:[^\\]*\\ *\d+ +(\d+)", text)
+        check(got and got[1] == "0", text)
+
+
+def main():
+    require_namespaces()
+    tap = Tap()
+    rng = random.Random(seed())
+    tap.run("the namespaces are quiet", kernel_frames)
+    for workers in (1, 2, 4):
+        tap.run(f"both ways, {workers} workers", both_ways, rng, workers)
+    tap.run("a link goes down and up", link_down_and_up, rng)
+    for workers in (1, 2):
+        tap.run(f"a port is removed, {workers} workers", port_removed, rng,
+                workers)
+    tap.run("a port is removed under load", removed_under_load, rng)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        tap.run(f"{number.name} under load", stop_under_load, rng, number)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
