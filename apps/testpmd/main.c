@@ -163,6 +163,19 @@ start(struct testpmd *t)
 	return STATUS_OK;
 }
 
+/* Lets the streams forward what they have, as long as that takes. */
+static void
+stop_streams(struct testpmd *t)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const uint64_t end = now_ns() + SHUTDOWN_TIMEOUT_MS * 1000000ull;
+
+	streams_stop(t->streams, t->plan.nb_streams);
+	while (streams_poll(t->streams, t->plan.nb_streams, true) > 0 &&
+	       now_ns() < end)
+		nanosleep(&pause, NULL);
+}
+
 /* Ends the tasks. What does not end cannot be freed either. */
 static int
 shutdown_runtime(struct testpmd *t)
@@ -189,14 +202,14 @@ finish(struct testpmd *t, int status)
 	unsigned int nb_streams = t->plan.nb_streams;
 	bool started = status == STATUS_OK || t->elapsed_ns != 0;
 
+	if (t->streams != NULL)
+		stop_streams(t);
 	if (t->rt != NULL && shutdown_runtime(t) != STATUS_OK) {
 		/* Workers still run in this memory: leave it to the kernel. */
 		stats_print_account(&t->account);
 		fflush(stdout);
 		_Exit(STATUS_FAILED);
 	}
-	if (t->streams != NULL)
-		streams_poll(t->streams, nb_streams, true);
 	if (started)
 		stats_print_totals(&t->plan, t->streams, t->options.mode, t->rt,
 				   t->elapsed_ns, &t->account);

@@ -166,6 +166,25 @@ streams_poll(struct stream **streams, unsigned int n, bool quiet)
 	return running;
 }
 
+/* A stream that waits for packets ends by its source, one that makes them not. */
+static void
+stream_end(struct stream *s, int error)
+{
+	if (s->rxq != NULL)
+		weir_source_close(weir_rxq_source(s->rxq), error);
+	else if (s->join != NULL)
+		weir_join_abort(s->join);
+}
+
+void
+streams_stop(struct stream **streams, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		stream_end(streams[i], ESHUTDOWN);
+}
+
 void
 streams_port_gone(struct stream **streams, unsigned int n,
 		  const struct port *port)
@@ -173,10 +192,6 @@ streams_port_gone(struct stream **streams, unsigned int n,
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		if (streams[i]->tx_port == port && streams[i]->rxq != NULL)
-			weir_source_close(weir_rxq_source(streams[i]->rxq),
-					  ENODEV);
-		else if (streams[i]->tx_port == port &&
-			 streams[i]->join != NULL)
-			weir_join_abort(streams[i]->join);
+		if (streams[i]->tx_port == port)
+			stream_end(streams[i], ENODEV);
 }

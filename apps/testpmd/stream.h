@@ -72,6 +72,13 @@ streams_start(struct stream **streams, unsigned int n,
 unsigned int
 streams_poll(struct stream **streams, unsigned int n, bool quiet);
 
+/*
+ * Tells all streams to end: they still forward what was received for them, and
+ * streams_poll() says when they are done.
+ */
+void
+streams_stop(struct stream **streams, unsigned int n);
+
 /* Ends the streams that send to a port which is gone. */
 void
 streams_port_gone(struct stream **streams, unsigned int n,

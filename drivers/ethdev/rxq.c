@@ -137,6 +137,8 @@ weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
 		return rc;
 	if (rxq->first != rxq->end)
 		n = take_stash(rxq, pkts, n);
+	else if (unlikely(rc > 0))
+		return weir_source_wait_fail(rxq);
 	else
 		n = rte_eth_rx_burst(rxq->port, rxq->queue, pkts, n);
 	if (unlikely(n == 0))

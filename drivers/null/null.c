@@ -93,7 +93,8 @@ weir_null_recv(struct weir_context *ctx, struct weir_null *null)
 		return rc;
 	n = take(null, false);
 	if (n == 0)
-		return weir_source_wait_arm(ctx, null);
+		return rc > 0 ? weir_source_wait_fail(null) :
+				weir_source_wait_arm(ctx, null);
 	weir_source_wait_ready(ctx, null, 1);
 	return (int)RTE_MIN(n, (unsigned int)INT32_MAX);
 }

@@ -318,15 +318,22 @@ weir_source_wait_begin(struct weir_context *ctx, void *priv)
 	/* A rescuer is in it and will be gone in a moment. */
 	if (unlikely(!lock_try(&src->lock)))
 		return weir_context_yield(ctx);
-	if (likely((src->error | src->alert) == 0))
-		return 0;
-	rc = -src->error;
-	if (rc == 0) {
-		rc = -src->alert;
+	return (src->error | src->alert) != 0;
+}
+
+int
+weir_source_wait_fail(void *priv)
+{
+	struct weir_source *src = weir_source_of(priv);
+	int error = src->error;
+
+	if (error == 0) {
+		error = src->alert;
 		src->alert = 0;
 	}
+	WEIR_ASSERT(error != 0, "weir_source_wait_fail(): no error to report");
 	lock_release(&src->lock);
-	return rc;
+	return -error;
 }
 
 void

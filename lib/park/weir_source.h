@@ -36,7 +36,8 @@ weir_source_stats_get(const struct weir_source *source,
 
 /**
  * Ends a source: its waiter is woken, and every wait on it, now and later,
- * gives the error. A second call changes nothing.
+ * gives the error, once it has given out what had been received before. A
+ * second call changes nothing.
  *
  * @param error  Positive errno, for example ENODEV.
  *

@@ -73,13 +73,19 @@ WEIR_API struct weir_source *
 weir_source_of(const void *priv);
 
 /**
- * Begins a wait: looks at the budget, takes the lock and looks for an error.
+ * Begins a wait: looks at the budget and takes the lock.
  *
- * @return 0 with the lock held; or without it: WEIR_PENDING (the task will be
- * polled again), or -errno of a closed or alerted source.
+ * @return 0 or 1 with the lock held; 1 when the source is closed or alerted:
+ * the driver then hands out what it has already, or, if that is nothing,
+ * ends the wait with weir_source_wait_fail() and does not touch its device.
+ * WEIR_PENDING without the lock: the task will be polled again.
  */
 WEIR_API int
 weir_source_wait_begin(struct weir_context *ctx, void *priv);
+
+/** Ends a wait on a closed or alerted source. Returns the -errno to return. */
+WEIR_API int
+weir_source_wait_fail(void *priv);
 
 /**
  * Ends a wait that found something: gives the lock back.

@@ -264,7 +264,8 @@ loop(struct core *c)
 		    now - c->last_poll > c->worker->rt->max_poll_gap)
 			maintenance(c, now);
 		t = next_task(c);
-		if (t == NULL && c->deferred.n > 0) {
+		if (t == NULL) {
+			/* Our own packets, and who yielded, before others' tasks. */
 			maintenance(c, now);
 			t = next_task(c);
 		}
