@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine under the benchmarks: its CPUs, who else uses them, and the
+programs that are run on it."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+# Share of one CPU that others may use before a sample counts as disturbed.
+FOREIGN_LIMIT = 0.05
+QUIET_WINDOW = 0.25
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Failure(Exception):
+    """What went wrong, in one line."""
+
+
+class Account:
+    """CPU time that others use on our CPUs, from its creation on."""
+
+    def __init__(self, cpus, pid=None):
+        self._cpus = cpus
+        self._pid = pid
+        self._began = time.monotonic()
+        self._foreign = self._read()
+
+    def _read(self):
+        busy = 0
+        with open("/proc/stat", encoding="ascii") as f:
+            for line in f:
+                name, *times = line.split()
+                if name in {f"cpu{cpu}" for cpu in self._cpus}:
+                    # user nice system idle iowait irq softirq steal
+                    times = [int(t) for t in times[:8]]
+                    busy += sum(times) - times[3] - times[4]
+        own = sum(os.times()[:2])
+        if self._pid is not None:
+            with open(f"/proc/{self._pid}/stat", encoding="utf-8") as f:
+                fields = f.read().rpartition(")")[2].split()
+            own += (int(fields[11]) + int(fields[12])) / TICK
+        return busy / TICK - own
+
+    def foreign(self):
+        """Their share of one CPU since then; 0.0 is none."""
+        took = time.monotonic() - self._began
+        return max(0.0, (self._read() - self._foreign) / took)
+
+
+class Machine:
+    """Two CPUs: the first is for what waits, the second for what works."""
+
+    def __init__(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            raise Failure("needs two CPUs: one that works and is not shared, "
+                          "one for the rest; there is one")
+        self.cpus = tuple(cpus[:2])
+        # We belong to the rest.
+        os.sched_setaffinity(0, self.cpus[:1])
+
+    def wait_quiet(self, seconds):
+        """Waits until others leave our CPUs alone, for so long at most.
+        Gives the seconds that it took; more than allowed: they did not."""
+        began = time.monotonic()
+        while True:
+            account = Account(self.cpus)
+            time.sleep(QUIET_WINDOW)
+            took = time.monotonic() - began
+            if account.foreign() <= FOREIGN_LIMIT or took > seconds:
+                return took
+
+
+class Program:
+    """A running program, whose output is kept. Use it in a `with`."""
+
+    def __init__(self, argv):
+        self.name = os.path.basename(argv[0])
+        self._out = tempfile.TemporaryFile()
+        # It polls for ever, so it must not outlive us, whatever ends us.
+        # A session of its own: a terminal's Ctrl-C is for us to handle.
+        self.process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *argv],
+            stdin=subprocess.DEVNULL, stdout=self._out,
+            stderr=subprocess.STDOUT, start_new_session=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exception):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self._out.close()
+
+    def output(self):
+        # pread: the offset is shared with the program that writes.
+        size = os.fstat(self._out.fileno()).st_size
+        return os.pread(self._out.fileno(), size, 0).decode(errors="replace")
+
+    def wait_output(self, predicate, seconds):
+        """Waits until predicate(output) is true, and gives what it gave."""
+        deadline = time.monotonic() + seconds
+        while not (found := predicate(self.output())):
+            if self.process.poll() is not None:
+                raise Failure(f"{self.name} has ended: {self.last_lines()}")
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.name} does not say what it should: "
+                              f"{self.last_lines()}")
+            time.sleep(0.02)
+        return found
+
+    def interrupt(self, seconds=20):
+        """Ends it as a user would; gives its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name} does not end") from None
+
+    def last_lines(self):
+        lines = [line.strip() for line in self.output().splitlines()]
+        return " / ".join([line for line in lines if line][-3:])
