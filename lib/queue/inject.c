@@ -201,3 +201,11 @@ weir__inject_finish(struct inject *q)
 	atomic_fence(SEQ_CST);
 	drain(q);
 }
+
+unsigned int
+weir__inject_left(const struct inject *q)
+{
+	if (atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED)
+		return 0;
+	return weir__inject_len(q);
+}

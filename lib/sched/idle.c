@@ -126,28 +126,23 @@ claim_count(struct idle *idle, uint32_t searchers)
 	return true;
 }
 
-static void
-wait_until_claimed(const struct idle *idle, unsigned int bit)
+bool
+weir__idle_wake_self(struct idle *idle, unsigned int bit)
 {
 	unsigned int spins = 0;
+	uint64_t old;
 
-	while (!weir__idle_claimed(idle, bit)) {
+	/*
+	 * No count left to claim: there is a claim for every bit (D1), so one
+	 * will clear ours, or come back to the count.
+	 */
+	while (!claim_count(idle, 0)) {
+		if (weir__idle_claimed(idle, bit))
+			return true;
 		atomic_pause();
 		/* The claimer may have been preempted on this very CPU. */
 		if (++spins % 64 == 0)
 			sched_yield();
-	}
-}
-
-bool
-weir__idle_wake_self(struct idle *idle, unsigned int bit)
-{
-	uint64_t old;
-
-	if (!claim_count(idle, 0)) {
-		/* D1: there is a claim for every bit, so for ours. */
-		wait_until_claimed(idle, bit);
-		return true;
 	}
 	/* [idle:A1] as in weir__idle_claimed(), if it was cleared before. */
 	old = atomic_u64_fetch_and(&idle->sleepers[bit / 64], ~mask_of(bit),

@@ -392,10 +392,8 @@ weir_runtime_free(struct weir_runtime *rt)
 	if (rt == NULL)
 		return;
 	weir_runtime_shutdown(rt, UINT64_MAX, NULL);
-	for (i = 0; i < rt->nb_workers; i++) {
-		rte_eal_wait_lcore(rt->lcores[i]);
+	for (i = 0; i < rt->nb_workers; i++)
 		cells += atomic_u64_load(&rt->workers[i]->cells, RELAXED);
-	}
 	/* M1: the workers' share in, the owner's out. [runtime:A1] */
 	cells -= OWNER;
 	if (atomic_u64_fetch_add(&rt->cells, cells, ACQ_REL) + cells == 0)

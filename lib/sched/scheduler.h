@@ -47,6 +47,8 @@ struct core {
 	uint32_t tuned_tick;
 	uint64_t mean_poll; /* cycles a task poll takes, EWMA */
 
+	bool local_first;  /* bound tasks have the next turn */
+	bool shared_first; /* so has the node's inject queue */
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
@@ -117,6 +119,7 @@ struct weir_runtime {
 	pthread_mutex_t mutex;
 	pthread_cond_t stopped;
 	enum runtime_phase phase;
+	bool lcores_back;
 	uint64_t entries_left;
 
 	/* Written by threads that are not workers. */

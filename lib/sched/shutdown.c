@@ -22,6 +22,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include <rte_launch.h>
+
 #include "sched/scheduler.h"
 
 /* Step 1, once. */
@@ -64,11 +66,11 @@ entries_left(const struct weir_runtime *rt)
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_nodes; i++)
-		n += weir__inject_len(&rt->nodes[i]->inject);
+		n += weir__inject_left(&rt->nodes[i]->inject);
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *w = rt->workers[i];
 
-		n += weir__inject_len(&w->inbox);
+		n += weir__inject_left(&w->inbox);
 		n += weir__run_queue_len_any(&w->queue);
 		n += w->core->local.n + w->core->deferred.n;
 		n += w->core->lifo != NULL;
@@ -120,6 +122,20 @@ deadline_of(uint64_t timeout_ms)
 	return ts;
 }
 
+/*
+ * Until the worker threads have returned to EAL: from here on the lcores may
+ * be another's. With the mutex, which no worker takes any more.
+ */
+static void
+give_lcores_back(struct weir_runtime *rt)
+{
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers && !rt->lcores_back; i++)
+		rte_eal_wait_lcore(rt->lcores[i]);
+	rt->lcores_back = true;
+}
+
 static void
 fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 {
@@ -153,6 +169,8 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		rc = pthread_cond_timedwait(&rt->stopped, &rt->mutex,
 					    &deadline);
 	rc = rt->phase == RUNTIME_STOPPED ? 0 : -ETIMEDOUT;
+	if (rc == 0)
+		give_lcores_back(rt);
 	if (report != NULL)
 		fill_report(rt, report);
 	pthread_mutex_unlock(&rt->mutex);

@@ -46,15 +46,30 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	return tasks[0];
 }
 
+static struct task *
+take_inbox(struct core *c)
+{
+	return take_batch(c, &c->worker->inbox, 1);
+}
+
+static struct task *
+take_shared(struct core *c)
+{
+	struct node *node = c->worker->node;
+
+	return take_batch(c, &node->inject, node->nb_workers);
+}
+
+/* Inbox and inject queue take turns, so that neither starves the other. */
 struct task *
 weir__take_inject(struct core *c)
 {
-	struct worker *w = c->worker;
 	struct task *t;
 
-	t = take_batch(c, &w->inbox, 1);
+	c->shared_first = !c->shared_first;
+	t = c->shared_first ? take_shared(c) : take_inbox(c);
 	if (t == NULL)
-		t = take_batch(c, &w->node->inject, w->node->nb_workers);
+		t = c->shared_first ? take_inbox(c) : take_shared(c);
 	return t;
 }
 

@@ -102,7 +102,8 @@ take_local(struct core *c)
 		c->lifo = NULL;
 		return t;
 	}
-	if (c->local.n > 0 && (c->tick & 1))
+	c->local_first = !c->local_first;
+	if (c->local.n > 0 && c->local_first)
 		return task_chain_pop(&c->local);
 	t = weir__run_queue_pop_owner(&c->worker->queue);
 	return t != NULL ? t : task_chain_pop(&c->local);

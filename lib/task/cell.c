@@ -133,6 +133,8 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 	void *cell = NULL;
 	struct task *t;
 
+	if (unlikely(size < state_size))
+		return NULL;
 	if (cls < CELL_CLASSES) {
 		if (c != NULL && c->pools == p)
 			cache = c->cache[cls];

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "ports.h"
+
+#include <stdio.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "rig.h"
+
+#define MBUFS 4095
+
+struct rte_mempool *pool;
+uint16_t ports[PORTS];
+struct rte_ring *rings[PORTS];
+
+static void
+start_port(unsigned int i)
+{
+	const struct rte_eth_conf conf = { 0 };
+	char name[16], ring[RTE_RING_NAMESIZE];
+	uint16_t q;
+
+	snprintf(name, sizeof(name), "net_ring%u", i);
+	assert_int_equal(rte_eal_hotplug_add("vdev", name, ""), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name(name, &ports[i]), 0);
+	assert_int_equal(rte_eth_dev_configure(ports[i], QUEUES, QUEUES, &conf),
+			 0);
+	for (q = 0; q < QUEUES; q++) {
+		assert_int_equal(
+			rte_eth_rx_queue_setup(ports[i], q, 64, 0, NULL, pool),
+			0);
+		assert_int_equal(
+			rte_eth_tx_queue_setup(ports[i], q, 64, 0, NULL), 0);
+	}
+	assert_int_equal(rte_eth_dev_start(ports[i]), 0);
+	snprintf(ring, sizeof(ring), "ETH_RXTX0_%s", name);
+	rings[i] = rte_ring_lookup(ring);
+	assert_non_null(rings[i]);
+}
+
+int
+ports_start(void **state)
+{
+	unsigned int i;
+
+	unit_eal_setup(state);
+	pool = rte_pktmbuf_pool_create("mbufs", MBUFS, 32, 0, 256,
+				       (int)rte_socket_id());
+	assert_non_null(pool);
+	for (i = 0; i < PORTS; i++)
+		start_port(i);
+	return 0;
+}
+
+struct rte_mbuf *
+packet(uint32_t number)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+	rte_pktmbuf_append(m, 64);
+	*number_of(m) = number;
+	return m;
+}
+
+void
+packets(struct rte_mbuf **pkts, uint32_t first, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		pkts[i] = packet(first + i);
+}
+
+void
+arrive(unsigned int i, uint32_t first, uint32_t end)
+{
+	for (; first < end; first++)
+		assert_int_equal(rte_ring_enqueue(rings[i], packet(first)), 0);
+}
+
+void
+expect_sent(unsigned int i, uint32_t first, unsigned int n)
+{
+	void *m;
+
+	for (; n > 0; n--) {
+		assert_int_equal(rte_ring_dequeue(rings[i], &m), 0);
+		assert_int_equal(*number_of(m), first++);
+		rte_pktmbuf_free(m);
+	}
+}
+
+/* Every packet is back. */
+int
+ports_teardown(void **state)
+{
+	unsigned int i;
+	void *m;
+
+	rig_teardown(state);
+	for (i = 0; i < PORTS; i++)
+		while (rte_ring_dequeue(rings[i], &m) == 0)
+			rte_pktmbuf_free(m);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	return 0;
+}

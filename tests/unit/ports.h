@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef PORTS_H
+#define PORTS_H
+
+/*
+ * Two net_ring ports: what is sent to one can be received from it, and the ring
+ * in between is at hand.
+ */
+
+#include "unit.h"
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#define PORTS 2
+#define QUEUES 2
+/* What the ring of a queue holds. */
+#define PORT_RING 1023
+#define UNKNOWN_PORT 30
+/* As a timeout in us: longer than any test. */
+#define FOR_EVER 100000000
+
+extern struct rte_mempool *pool;
+extern uint16_t ports[PORTS];
+/* Behind queue 0 of each port. */
+extern struct rte_ring *rings[PORTS];
+
+/* For the group of tests: EAL and the ports. */
+int
+ports_start(void **state);
+/* For each test: rig_teardown(), and every packet must be back. */
+int
+ports_teardown(void **state);
+
+#define PORTS_TEST(name, workers)                                         \
+	{                                                                 \
+#name " (" #workers ")", name, rig_setup, ports_teardown, \
+			(void *)(uintptr_t)workers                        \
+	}
+#define PORTS_TESTS(name) \
+	PORTS_TEST(name, 1), PORTS_TEST(name, 2), PORTS_TEST(name, 3)
+
+/* The number in a packet, by which its place in the order is told. */
+static inline uint32_t *
+number_of(struct rte_mbuf *m)
+{
+	return rte_pktmbuf_mtod(m, uint32_t *);
+}
+
+struct rte_mbuf *
+packet(uint32_t number);
+void
+packets(struct rte_mbuf **pkts, uint32_t first, unsigned int n);
+/* Packets first to end - 1 arrive at port i. */
+void
+arrive(unsigned int i, uint32_t first, uint32_t end);
+/* The next n packets that port i has sent are first, first + 1, ... */
+void
+expect_sent(unsigned int i, uint32_t first, unsigned int n);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rand.h"
+#include "queue/inject.h"
+#include "rig.h"
+
+#define RING 64
+/* What a ring of that size holds. */
+#define RING_TASKS (RING - 1)
+
+static void
+init(struct inject *q)
+{
+	assert_int_equal(weir__inject_init(q, "inject", RING, 0), 0);
+}
+
+static bool
+push_chain(struct inject *q, struct task *tasks, unsigned int first,
+	   unsigned int end)
+{
+	struct task_chain c;
+
+	task_chain_init(&c);
+	for (; first < end; first++)
+		task_chain_add(&c, &tasks[first]);
+	return weir__inject_push(q, &c);
+}
+
+static void
+push_each(struct inject *q, struct task *tasks, unsigned int first,
+	  unsigned int end)
+{
+	for (; first < end; first++)
+		assert_true(push_chain(q, tasks, first, first + 1));
+}
+
+/* Pops `step` at a time, and expects first to end - 1 in order. */
+static void
+expect_pops(struct inject *q, unsigned int first, unsigned int end,
+	    unsigned int step)
+{
+	struct task *tasks[2 * RING];
+	unsigned int i, n;
+
+	while (first < end) {
+		n = weir__inject_pop(q, tasks, RTE_MIN(step, end - first));
+		assert_int_not_equal(n, 0);
+		for (i = 0; i < n; i++)
+			assert_int_equal(tasks[i]->id, first++);
+	}
+}
+
+static void
+expect_empty(struct inject *q)
+{
+	struct task *t;
+
+	assert_int_equal(weir__inject_len(q), 0);
+	assert_int_equal(weir__inject_pop(q, &t, 1), 0);
+}
+
+static void
+ring_keeps_order(void **state)
+{
+	struct task *tasks = rig_tasks(RING_TASKS);
+	struct inject q;
+
+	init(&q);
+	expect_empty(&q);
+	push_each(&q, tasks, 0, RING_TASKS);
+	assert_int_equal(weir__inject_len(&q), RING_TASKS);
+	expect_pops(&q, 0, RING_TASKS, 7);
+	expect_empty(&q);
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+spilling_keeps_order(void **state)
+{
+	const unsigned int n = 5 * RING;
+	struct task *tasks = rig_tasks(n);
+	unsigned int step;
+	struct inject q;
+
+	init(&q);
+	for (step = 1; step < 2 * RING; step += 9) {
+		push_each(&q, tasks, 0, n);
+		assert_int_equal(weir__inject_len(&q), n);
+		expect_pops(&q, 0, n, step);
+		expect_empty(&q);
+	}
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+/* I2: the ring has room again, but what is spilled is older. */
+static void
+pushes_go_behind_what_is_spilled(void **state)
+{
+	const unsigned int n = 6 * RING;
+	struct task *tasks = rig_tasks(n);
+	struct inject q;
+
+	init(&q);
+	push_each(&q, tasks, 0, 2 * RING);
+	expect_pops(&q, 0, RING, 10);
+	push_each(&q, tasks, 2 * RING, 3 * RING);
+	expect_pops(&q, RING, 2 * RING + 5, 10);
+	assert_true(push_chain(&q, tasks, 3 * RING, 5 * RING));
+	expect_pops(&q, 2 * RING + 5, 5 * RING, 10);
+	expect_empty(&q);
+	push_each(&q, tasks, 5 * RING, n);
+	expect_pops(&q, 5 * RING, n, 10);
+	expect_empty(&q);
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+chains_may_be_larger_than_the_ring(void **state)
+{
+	const unsigned int sizes[] = { 1,	   31,	 32,	      33,
+				       RING_TASKS, RING, 3 * RING + 5 };
+	struct task *tasks = rig_tasks(4 * RING);
+	unsigned int i, before;
+	struct inject q;
+
+	init(&q);
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		for (before = 0; before < 40; before += 13) {
+			push_each(&q, tasks, 0, before);
+			assert_true(push_chain(&q, tasks, before,
+					       before + sizes[i]));
+			assert_int_equal(weir__inject_len(&q),
+					 before + sizes[i]);
+			expect_pops(&q, 0, before + sizes[i], 17);
+			expect_empty(&q);
+		}
+	}
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+empty_chain_is_pushed_even_when_closed(void **state)
+{
+	struct inject q;
+
+	init(&q);
+	assert_true(push_chain(&q, NULL, 0, 0));
+	weir__inject_close(&q);
+	assert_true(push_chain(&q, NULL, 0, 0));
+	expect_empty(&q);
+	weir__inject_fini(&q);
+}
+
+static void
+close_refuses_pushes_and_lets_pop(void **state)
+{
+	struct task *tasks = rig_tasks(3 * RING);
+	struct inject q;
+
+	init(&q);
+	push_each(&q, tasks, 0, 2 * RING);
+	weir__inject_close(&q);
+	assert_false(push_chain(&q, tasks, 2 * RING, 3 * RING));
+	/* The chain still is the caller's. */
+	assert_ptr_equal(tasks[2 * RING].next, &tasks[2 * RING + 1]);
+	expect_pops(&q, 0, 2 * RING, 10);
+	expect_empty(&q);
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+expect_refs(const struct task *tasks, unsigned int first, unsigned int end,
+	    unsigned int refs)
+{
+	for (; first < end; first++)
+		assert_int_equal(state_refs(state_load(&tasks[first].state)),
+				 refs);
+}
+
+static void
+finish_drops_what_is_left(void **state)
+{
+	struct task *tasks = rig_tasks(3 * RING);
+	struct inject q;
+
+	init(&q);
+	push_each(&q, tasks, 0, 2 * RING);
+	expect_pops(&q, 0, 10, 10);
+	weir__inject_close(&q);
+	weir__inject_finish(&q);
+	expect_empty(&q);
+	expect_refs(tasks, 0, 10, 2);
+	expect_refs(tasks, 10, 2 * RING, 1);
+	/* Finished is closed, and stays so. */
+	weir__inject_close(&q);
+	assert_false(push_chain(&q, tasks, 2 * RING, 3 * RING));
+	expect_refs(tasks, 2 * RING, 3 * RING, 2);
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+init_tells_why_it_failed(void **state)
+{
+	struct inject q, same;
+
+	init(&q);
+	assert_int_equal(weir__inject_init(&same, "inject", RING, 0), -EEXIST);
+	assert_int_equal(weir__inject_init(&same, "other", RING - 1, 0),
+			 -EINVAL);
+	weir__inject_fini(&q);
+	/* Of one that was not made as well. */
+	same.ring = NULL;
+	weir__inject_fini(&same);
+}
+
+#define PUSHERS 16
+#define POPPERS 4
+#define EACH 4000u
+
+struct stress {
+	struct inject q;
+	struct task *tasks;
+	struct atomic_u32 *seen;
+	struct atomic_u32 next;
+	struct atomic_u32 popped;
+	uint64_t seed;
+};
+
+static void
+push_mine(struct stress *s, unsigned int index)
+{
+	unsigned int i = index * EACH, end = i + EACH, n;
+	struct rand_state r;
+
+	rand_seed(&r, s->seed + index);
+	while (i < end) {
+		n = rand_below(&r, 8) == 0 ? rand_below(&r, 3 * RING) : 1;
+		n = RTE_MIN(n, end - i);
+		if (!push_chain(&s->q, s->tasks, i, i + n))
+			abort();
+		i += n;
+	}
+}
+
+static void
+pop_many(struct stress *s, unsigned int index)
+{
+	struct task *tasks[RING];
+	struct rand_state r;
+	unsigned int i, n;
+
+	rand_seed(&r, s->seed + index);
+	do {
+		n = weir__inject_pop(&s->q, tasks, 1 + rand_below(&r, RING));
+		for (i = 0; i < n; i++)
+			rig_add(&s->seen[tasks[i]->id], 1);
+		rig_add(&s->popped, n);
+		if (n == 0)
+			sched_yield();
+	} while (rig_get(&s->popped) < PUSHERS * EACH);
+}
+
+static void *
+push_or_pop(void *arg)
+{
+	struct stress *s = arg;
+	uint32_t index;
+
+	index = atomic_u32_fetch_add(&s->next, 1, RELAXED);
+	if (index < PUSHERS)
+		push_mine(s, index);
+	else
+		pop_many(s, index);
+	return NULL;
+}
+
+static void
+many_pushers_and_poppers_lose_nothing(void **state)
+{
+	struct stress s;
+	unsigned int i;
+
+	memset(&s, 0, sizeof(s));
+	init(&s.q);
+	s.seed = unit_seed();
+	s.tasks = rig_tasks(PUSHERS * EACH);
+	s.seen = calloc(PUSHERS * EACH, sizeof(*s.seen));
+	rig_threads(PUSHERS + POPPERS, push_or_pop, &s);
+	for (i = 0; i < PUSHERS * EACH; i++)
+		assert_int_equal(rig_get(&s.seen[i]), 1);
+	expect_empty(&s.q);
+	weir__inject_fini(&s.q);
+	free(s.seen);
+	free(s.tasks);
+}
+
+#define RACERS 3
+#define RACE_TASKS 100u
+
+struct race {
+	struct inject q;
+	struct task *tasks;
+	struct atomic_u32 next;
+	struct atomic_u32 ready;
+};
+
+/* Pushes until refused; what is refused is dropped, as schedule.c does. */
+static void *
+push_or_finish(void *arg)
+{
+	struct race *r = arg;
+	unsigned int i, end;
+	uint32_t index;
+
+	index = atomic_u32_fetch_add(&r->next, 1, RELAXED);
+	rig_add(&r->ready, 1);
+	while (rig_get(&r->ready) < RACERS + 1)
+		sched_yield();
+	if (index == RACERS) {
+		while (weir__inject_len(&r->q) < RING / 2)
+			sched_yield();
+		weir__inject_close(&r->q);
+		weir__inject_finish(&r->q);
+		return NULL;
+	}
+	i = index * RACE_TASKS;
+	for (end = i + RACE_TASKS; i < end; i++)
+		if (!push_chain(&r->q, r->tasks, i, i + 1))
+			weir__task_drop_notification(&r->tasks[i]);
+	return NULL;
+}
+
+/* I4 */
+static void
+pushing_across_the_end_leaks_nothing(void **state)
+{
+	unsigned int round;
+	struct race r;
+
+	for (round = 0; round < 400; round++) {
+		memset(&r, 0, sizeof(r));
+		init(&r.q);
+		r.tasks = rig_tasks(RACERS * RACE_TASKS);
+		rig_threads(RACERS + 1, push_or_finish, &r);
+		expect_refs(r.tasks, 0, RACERS * RACE_TASKS, 1);
+		expect_empty(&r.q);
+		weir__inject_fini(&r.q);
+		free(r.tasks);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ring_keeps_order),
+		cmocka_unit_test(spilling_keeps_order),
+		cmocka_unit_test(pushes_go_behind_what_is_spilled),
+		cmocka_unit_test(chains_may_be_larger_than_the_ring),
+		cmocka_unit_test(empty_chain_is_pushed_even_when_closed),
+		cmocka_unit_test(close_refuses_pushes_and_lets_pop),
+		cmocka_unit_test(finish_drops_what_is_left),
+		cmocka_unit_test(init_tells_why_it_failed),
+		cmocka_unit_test(many_pushers_and_poppers_lose_nothing),
+		cmocka_unit_test(pushing_across_the_end_leaks_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

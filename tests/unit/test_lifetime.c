@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The end of a runtime against threads that are still inside a wake-up. This
+ * program stands in front of two functions of the inject queue, and holds
+ * threads up at their end.
+ */
+
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "queue/inject.h"
+#include "rig.h"
+
+static struct atomic_u32 stop_pushes;
+static struct atomic_u32 stopped;
+
+bool
+__real_weir__inject_push(struct inject *q, struct task_chain *c);
+bool
+__wrap_weir__inject_push(struct inject *q, struct task_chain *c);
+
+bool
+__wrap_weir__inject_push(struct inject *q, struct task_chain *c)
+{
+	bool pushed = __real_weir__inject_push(q, c);
+
+	if (rig_get(&stop_pushes)) {
+		rig_set(&stopped, 1);
+		rig_wait_until(!rig_get(&stop_pushes));
+	}
+	return pushed;
+}
+
+static void *
+wake(void *w)
+{
+	weir_waker_wake(w);
+	return NULL;
+}
+
+/* W2: it has let its reference go, or so it seems. */
+static void
+runtime_stays_until_the_last_wake_up_is_over(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+	pthread_t thread;
+
+	rig_set(&rig.go, 1);
+	rig_set(&stopped, 0);
+	rig_set(&stop_pushes, 1);
+	assert_int_equal(pthread_create(&thread, NULL, wake, w), 0);
+	rig_wait_until(rig_get(&stopped));
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	assert_true(rig_runtime_exists("weir"));
+	rig_set(&stop_pushes, 0);
+	pthread_join(thread, NULL);
+	assert_false(rig_runtime_exists("weir"));
+}
+
+/* What a push that began before the close does after the end: see below. */
+static struct atomic_ptr late_task;
+static struct inject *late_queue;
+static struct atomic_u32 late;
+
+void
+__real_weir__inject_finish(struct inject *q);
+void
+__wrap_weir__inject_finish(struct inject *q);
+
+void
+__wrap_weir__inject_finish(struct inject *q)
+{
+	void *t = atomic_ptr_exchange(&late_task, NULL, ACQ_REL);
+
+	__real_weir__inject_finish(q);
+	if (t != NULL) {
+		rte_ring_enqueue(q->ring, t);
+		late_queue = q;
+		rig_set(&late, 1);
+	}
+}
+
+/* The other half of that push: it looks again, and drains. */
+static void *
+drain_late(void *arg)
+{
+	unsigned int i;
+
+	rig_wait_until(rig_get(&late));
+	for (i = 0; i < 1000; i++)
+		sched_yield();
+	__real_weir__inject_finish(late_queue);
+	return NULL;
+}
+
+/* I4: a thread was preempted in the middle of a push, which it will undo. */
+static void
+push_across_the_end_is_not_reported_as_left_behind(void **state)
+{
+	struct weir_shutdown_report report = { 7, 7 };
+	struct task *t = rig_tasks(1);
+	pthread_t thread;
+
+	rig_set(&late, 0);
+	atomic_ptr_store(&late_task, t, RELEASE);
+	assert_int_equal(pthread_create(&thread, NULL, drain_late, NULL), 0);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, &report), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(state_refs(state_load(&t->state)), 1);
+	free(t);
+	assert_int_equal(report.ring_entries, 0);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, &report), 0);
+	assert_int_equal(report.ring_entries, 0);
+}
+
+static void *
+spawn_one(void *arg)
+{
+	weir_join_detach(rig_spawn(rig.rt, &rig_done_ops, &rig.told));
+	return NULL;
+}
+
+static void
+shutdown_does_not_wait_for_a_thread_that_spawns(void **state)
+{
+	struct weir_shutdown_report report = { 7, 7 };
+	pthread_t thread;
+
+	rig_set(&stopped, 0);
+	rig_set(&stop_pushes, 1);
+	assert_int_equal(pthread_create(&thread, NULL, spawn_one, NULL), 0);
+	rig_wait_until(rig_get(&stopped));
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, &report), 0);
+	assert_int_equal(report.live_tasks, 0);
+	assert_int_equal(report.ring_entries, 0);
+	rig_set(&stop_pushes, 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TESTS(runtime_stays_until_the_last_wake_up_is_over),
+		RIG_TESTS(push_across_the_end_is_not_reported_as_left_behind),
+		RIG_TESTS(shutdown_does_not_wait_for_a_thread_that_spawns),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "rig.h"
+
+static void
+expect_valid(const struct weir_options *o)
+{
+	char error[200] = "";
+
+	if (weir_options_validate(o, error, sizeof(error)) != 0)
+		fail_msg("refused: %s", error);
+}
+
+/* Refused with a line that begins with the field and has the value. */
+static void
+expect_invalid(const struct weir_options *o, const char *field,
+	       const char *value)
+{
+	char error[200] = "", begin[40];
+
+	assert_int_equal(weir_options_validate(o, error, sizeof(error)),
+			 -EINVAL);
+	snprintf(begin, sizeof(begin), "%s: ", field);
+	if (strncmp(error, begin, strlen(begin)) != 0 ||
+	    strstr(error, value) == NULL)
+		fail_msg("\"%s\" names not both %s and %s", error, field,
+			 value);
+	assert_null(strchr(error, '\n'));
+	/* Neither place nor room for the line is needed. */
+	assert_int_equal(weir_options_validate(o, NULL, 0), -EINVAL);
+	assert_int_equal(weir_options_validate(o, error, 5), -EINVAL);
+	assert_in_range(strlen(error), 1, 4);
+}
+
+static void
+defaults_are_valid(void **state)
+{
+	struct weir_options o;
+
+	memset(&o, 0xff, sizeof(o));
+	weir_options_init(&o);
+	expect_valid(&o);
+	assert_string_equal(o.name, "weir");
+	assert_null(o.lcores);
+	assert_int_equal(o.nb_workers, 0);
+	assert_int_equal(o.event_interval, 61);
+	assert_int_equal(o.max_poll_gap_us, 20);
+	assert_int_equal(o.inject_interval, 0);
+	assert_int_equal(o.budget, 128);
+	assert_true(o.lifo_slot);
+	assert_int_equal(o.inject_ring_size, 4096);
+	assert_int_equal(o.task_cells, 16384);
+	assert_int_equal(o.cross_node_backlog, 128);
+	assert_int_equal(o.cross_node_age_us, 200);
+	assert_int_equal(o.seed, 0);
+}
+
+static void
+every_number_has_its_bounds(void **state)
+{
+	struct weir_options o;
+	const struct {
+		const char *name;
+		unsigned int *field;
+		unsigned int min;
+		unsigned int max;
+	} rows[] = {
+		{ "event_interval", &o.event_interval, 1, 100000 },
+		{ "max_poll_gap_us", &o.max_poll_gap_us, 1, 1000000 },
+		{ "inject_interval", &o.inject_interval, 0, 100000 },
+		{ "budget", &o.budget, 1, 65535 },
+		{ "inject_ring_size", &o.inject_ring_size, 64, 1048576 },
+		{ "task_cells", &o.task_cells, 64, 16777216 },
+		{ "cross_node_backlog", &o.cross_node_backlog, 1, 256 },
+		{ "cross_node_age_us", &o.cross_node_age_us, 1, 1000000 },
+		{ "nb_workers", &o.nb_workers, 0, rte_lcore_count() - 1 },
+	};
+	char value[20];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		weir_options_init(&o);
+		*rows[i].field = rows[i].min;
+		expect_valid(&o);
+		*rows[i].field = rows[i].max;
+		expect_valid(&o);
+		*rows[i].field = rows[i].max + 1;
+		snprintf(value, sizeof(value), "%u", rows[i].max + 1);
+		expect_invalid(&o, rows[i].name, value);
+		*rows[i].field = UINT_MAX;
+		expect_invalid(&o, rows[i].name, "4294967295");
+		if (rows[i].min == 0)
+			continue;
+		*rows[i].field = rows[i].min - 1;
+		snprintf(value, sizeof(value), "%u", rows[i].min - 1);
+		expect_invalid(&o, rows[i].name, value);
+	}
+}
+
+static void
+ring_size_is_a_power_of_two(void **state)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.inject_ring_size = 4097;
+	expect_invalid(&o, "inject_ring_size", "4097");
+	o.inject_ring_size = 96;
+	expect_invalid(&o, "inject_ring_size", "96");
+}
+
+static void
+name_has_one_to_eight_characters(void **state)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.name = "a";
+	expect_valid(&o);
+	o.name = "12345678";
+	expect_valid(&o);
+	o.name = "123456789";
+	expect_invalid(&o, "name", "123456789");
+	o.name = "";
+	expect_invalid(&o, "name", "empty");
+	o.name = NULL;
+	expect_invalid(&o, "name", "empty");
+}
+
+static void
+lcores_are_worker_lcores_each_once(void **state)
+{
+	unsigned int main_lcore = rte_get_main_lcore();
+	unsigned int lcores[3] = { 1, 2, 3 };
+	struct weir_options o;
+	char value[20];
+
+	weir_options_init(&o);
+	o.lcores = lcores;
+	o.nb_workers = 3;
+	expect_valid(&o);
+	lcores[2] = 1;
+	expect_invalid(&o, "lcores", "1 is given twice");
+	lcores[2] = main_lcore;
+	snprintf(value, sizeof(value), "%u is the main", main_lcore);
+	expect_invalid(&o, "lcores", value);
+	lcores[2] = 77;
+	expect_invalid(&o, "lcores", "77");
+	lcores[2] = RTE_MAX_LCORE;
+	expect_invalid(&o, "lcores", "128");
+	lcores[2] = UINT_MAX;
+	expect_invalid(&o, "lcores", "4294967295");
+	o.nb_workers = 2;
+	expect_valid(&o);
+	o.nb_workers = 0;
+	expect_invalid(&o, "nb_workers", "0");
+}
+
+/* Bytes of EAL's heap in use. */
+static size_t
+heap_in_use(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	assert_int_equal(
+		rte_malloc_get_socket_stats((int)rte_socket_id(), &stats), 0);
+	return stats.heap_allocsz_bytes;
+}
+
+static void
+expect_no_runtime(const struct weir_options *o, int error)
+{
+	size_t before = heap_in_use();
+
+	rte_errno = 0;
+	assert_null(weir_runtime_create(o));
+	assert_int_equal(rte_errno, error);
+	assert_int_equal(heap_in_use(), before);
+	assert_false(rig_runtime_exists(o->name));
+}
+
+static void
+failed_create_says_why_and_leaks_nothing(void **state)
+{
+	struct weir_options o;
+
+	/* What a first runtime leaves for good is EAL's. */
+	rig_runtime_free(rig_runtime(3));
+	rig_options(&o, 3);
+	o.budget = 0;
+	expect_no_runtime(&o, EINVAL);
+	rig_options(&o, 3);
+	o.task_cells = 16777216;
+	expect_no_runtime(&o, ENOMEM);
+	expect_no_runtime(&o, ENOMEM);
+}
+
+static void
+memory_that_ends_at_any_point_leaks_nothing(void **state)
+{
+	struct weir_runtime *rt;
+	struct weir_options o;
+	size_t before;
+
+	rig_runtime_free(rig_runtime(3));
+	before = heap_in_use();
+	rig_options(&o, 3);
+	/* Large enough for the rings to make a difference too. */
+	o.inject_ring_size = 1048576;
+	for (o.task_cells = 150000;; o.task_cells += 7000) {
+		rt = weir_runtime_create(&o);
+		if (rt == NULL)
+			assert_int_equal(rte_errno, ENOMEM);
+		else
+			weir_runtime_free(rt);
+		assert_int_equal(heap_in_use(), before);
+		assert_false(rig_runtime_exists(o.name));
+		if (rt == NULL && o.task_cells > 250000)
+			break;
+	}
+}
+
+static void
+runtime_gives_all_its_memory_back(void **state)
+{
+	struct weir_runtime *rt;
+	size_t before;
+	unsigned int i;
+
+	rig_runtime_free(rig_runtime(3));
+	before = heap_in_use();
+	for (i = 0; i < 5; i++) {
+		rt = rig_runtime(1 + i % 3);
+		weir_join_detach(weir_task_spawn(
+			rt, &rig_done_ops,
+			&(struct rig_state){ .log = &rig.log }, NULL));
+		weir_runtime_free(rt);
+		assert_int_equal(heap_in_use(), before);
+	}
+	weir_runtime_free(NULL);
+}
+
+static void
+create_without_options_takes_all_lcores(void **state)
+{
+	struct weir_runtime *rt = weir_runtime_create(NULL);
+	unsigned int lcore, worker = 0;
+
+	assert_non_null(rt);
+	assert_int_equal(weir_runtime_nb_workers(rt), rte_lcore_count() - 1);
+	RTE_LCORE_FOREACH_WORKER(lcore)
+		assert_int_equal(weir_runtime_worker_of_lcore(rt, lcore),
+				 worker++);
+	rig_runtime_free(rt);
+}
+
+static void
+workers_are_in_the_order_of_the_lcores(void **state)
+{
+	const unsigned int lcores[] = { 3, 1 };
+	struct weir_options o;
+	struct weir_runtime *rt;
+
+	rig_options(&o, 2);
+	o.lcores = lcores;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	assert_int_equal(weir_runtime_worker_of_lcore(rt, 3), 0);
+	assert_int_equal(weir_runtime_worker_of_lcore(rt, 1), 1);
+	assert_int_equal(weir_runtime_worker_of_lcore(rt, 2), -ENOENT);
+	rig_runtime_free(rt);
+}
+
+/* A task of one runtime that runs one of another. */
+static int
+spawn_there(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *there = *(struct weir_runtime **)state;
+	struct rig_state s = { .log = &rig.log };
+
+	if (weir_runtime_current() == there)
+		return -EINVAL;
+	*(struct weir_join **)state =
+		weir_task_spawn(there, &rig_done_ops, &s, NULL);
+	return WEIR_DONE;
+}
+
+static void
+two_runtimes_run_on_their_own_lcores(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "there",
+		.state_size = sizeof(void *),
+		.poll = spawn_there,
+		.result_size = sizeof(void *),
+	};
+	const unsigned int first[] = { 1 }, second[] = { 2, 3 };
+	struct weir_runtime *a, *b;
+	struct weir_options o;
+	struct weir_join *join;
+	unsigned int i;
+
+	memset(&rig.log, 0, sizeof(rig.log));
+	rig_options(&o, 1);
+	o.name = "a";
+	o.lcores = first;
+	a = weir_runtime_create(&o);
+	rig_options(&o, 2);
+	o.name = "b";
+	o.lcores = second;
+	b = weir_runtime_create(&o);
+	assert_non_null(a);
+	assert_non_null(b);
+	for (i = 0; i < 300; i++) {
+		assert_int_equal(weir_runtime_block_on(i % 2 ? a : b, &ops,
+						       i % 2 ? &b : &a, &join),
+				 0);
+		assert_int_equal(weir_join_wait(join, NULL), 0);
+	}
+	assert_int_equal(rig_get(&rig.log.drops), 300);
+	weir_runtime_free(a);
+	assert_false(rig_runtime_exists("a"));
+	rig_runtime_free(b);
+	assert_false(rig_runtime_exists("b"));
+}
+
+static void
+name_of_a_living_runtime_is_refused(void **state)
+{
+	const unsigned int first[] = { 1 }, second[] = { 2 };
+	struct weir_runtime *rt;
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.lcores = first;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	o.lcores = second;
+	assert_null(weir_runtime_create(&o));
+	assert_int_equal(rte_errno, EEXIST);
+	/* The first one has lost nothing by it. */
+	assert_true(rig_runtime_exists("weir"));
+	assert_int_equal(weir_runtime_block_on(
+				 rt, &rig_done_ops,
+				 &(struct rig_state){ .log = &rig.log }, NULL),
+			 0);
+	rig_runtime_free(rt);
+}
+
+static struct atomic_u32 lcore_may_go;
+
+static int
+keep_lcore(void *arg)
+{
+	rig_wait_until(rig_get(&lcore_may_go));
+	return 0;
+}
+
+static void
+busy_lcore_is_refused(void **state)
+{
+	struct weir_options o;
+	struct weir_runtime *rt;
+
+	rig_options(&o, 3);
+	rig_set(&lcore_may_go, 0);
+	assert_int_equal(rte_eal_remote_launch(keep_lcore, NULL, 2), 0);
+	expect_no_runtime(&o, EBUSY);
+	rig_set(&lcore_may_go, 1);
+	rte_eal_wait_lcore(2);
+	/* Another runtime's lcore. */
+	rt = rig_runtime(1);
+	o.name = "other";
+	expect_no_runtime(&o, EBUSY);
+	rig_runtime_free(rt);
+}
+
+static struct atomic_u32 freed;
+
+static void *
+free_runtime(void *rt)
+{
+	weir_runtime_free(rt);
+	rig_set(&freed, 1);
+	return NULL;
+}
+
+/* After its shutdown a runtime has no lcores any more. */
+static void
+free_does_not_wait_for_the_lcores_next_user(void **state)
+{
+	struct weir_runtime *first = rig_runtime(2), *second;
+	struct weir_options o;
+	pthread_t thread;
+
+	assert_int_equal(weir_runtime_shutdown(first, UINT64_MAX, NULL), 0);
+	rte_eal_wait_lcore(1);
+	rte_eal_wait_lcore(2);
+	rig_options(&o, 2);
+	o.name = "second";
+	second = weir_runtime_create(&o);
+	/* To refuse them until then is as good. */
+	if (second == NULL)
+		assert_int_equal(rte_errno, EBUSY);
+	rig_set(&freed, 0);
+	assert_int_equal(pthread_create(&thread, NULL, free_runtime, first), 0);
+	rig_wait_until(rig_get(&freed));
+	pthread_join(thread, NULL);
+	weir_runtime_free(second);
+	assert_false(rig_runtime_exists("second"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_valid),
+		cmocka_unit_test(every_number_has_its_bounds),
+		cmocka_unit_test(ring_size_is_a_power_of_two),
+		cmocka_unit_test(name_has_one_to_eight_characters),
+		cmocka_unit_test(lcores_are_worker_lcores_each_once),
+		cmocka_unit_test(failed_create_says_why_and_leaks_nothing),
+		cmocka_unit_test(memory_that_ends_at_any_point_leaks_nothing),
+		cmocka_unit_test(runtime_gives_all_its_memory_back),
+		cmocka_unit_test(create_without_options_takes_all_lcores),
+		cmocka_unit_test(workers_are_in_the_order_of_the_lcores),
+		cmocka_unit_test(two_runtimes_run_on_their_own_lcores),
+		cmocka_unit_test(name_of_a_living_runtime_is_refused),
+		cmocka_unit_test(busy_lcore_is_refused),
+		cmocka_unit_test(free_does_not_wait_for_the_lcores_next_user),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

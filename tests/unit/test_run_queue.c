@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rand.h"
+#include "queue/run_queue.h"
+#include "rig.h"
+
+#define SIZE RUN_QUEUE_SIZE
+#define HALF (SIZE / 2)
+
+/* A queue whose indices start at `first`. */
+static void
+init_at(struct run_queue *q, uint32_t first)
+{
+	weir__run_queue_init(q);
+	atomic_u64_store(&q->head, (uint64_t)first << 32 | first, RELAXED);
+	atomic_u32_store(&q->tail, first, RELAXED);
+}
+
+/* As if a thief had claimed n tasks and were still copying them. */
+static void
+claim(struct run_queue *q, uint32_t n)
+{
+	uint64_t head = atomic_u64_load(&q->head, RELAXED);
+	uint32_t real = (uint32_t)head + n;
+
+	atomic_u64_store(&q->head, (head >> 32 << 32) | real, RELAXED);
+}
+
+/* Pushes tasks first to end - 1, which must fit. */
+static void
+push_all(struct run_queue *q, struct task *tasks, unsigned int first,
+	 unsigned int end)
+{
+	struct task_chain overflow;
+
+	task_chain_init(&overflow);
+	for (; first < end; first++)
+		weir__run_queue_push_owner(q, &tasks[first], &overflow);
+	assert_int_equal(overflow.n, 0);
+}
+
+static void
+expect_pops(struct run_queue *q, unsigned int first, unsigned int end)
+{
+	struct task *t;
+
+	for (; first < end; first++) {
+		t = weir__run_queue_pop_owner(q);
+		assert_non_null(t);
+		assert_int_equal(t->id, first);
+	}
+}
+
+static void
+expect_chain(struct task_chain *c, unsigned int first, unsigned int end)
+{
+	assert_int_equal(c->n, end - first);
+	for (; first < end; first++)
+		assert_int_equal(task_chain_pop(c)->id, first);
+	assert_null(c->first);
+	assert_null(c->last);
+}
+
+static void
+is_first_in_first_out(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	struct run_queue q;
+
+	weir__run_queue_init(&q);
+	assert_null(weir__run_queue_pop_owner(&q));
+	assert_int_equal(weir__run_queue_room_owner(&q), SIZE);
+	push_all(&q, tasks, 0, SIZE);
+	assert_int_equal(weir__run_queue_len_any(&q), SIZE);
+	assert_int_equal(weir__run_queue_room_owner(&q), 0);
+	expect_pops(&q, 0, SIZE);
+	assert_null(weir__run_queue_pop_owner(&q));
+	assert_int_equal(weir__run_queue_len_any(&q), 0);
+	free(tasks);
+}
+
+static void
+overflow_is_the_older_half_and_the_new_task(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE + 1);
+	struct task_chain overflow;
+	struct run_queue q;
+	unsigned int i;
+
+	weir__run_queue_init(&q);
+	push_all(&q, tasks, 0, SIZE);
+	task_chain_init(&overflow);
+	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
+	assert_int_equal(overflow.n, HALF + 1);
+	for (i = 0; i < HALF; i++)
+		assert_int_equal(task_chain_pop(&overflow)->id, i);
+	assert_int_equal(task_chain_pop(&overflow)->id, SIZE);
+	assert_null(overflow.first);
+	assert_int_equal(weir__run_queue_room_owner(&q), HALF);
+	expect_pops(&q, HALF, SIZE);
+	assert_null(weir__run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+static void
+overflow_is_the_new_task_while_a_thief_copies(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE + 1);
+	struct task_chain overflow;
+	struct run_queue q;
+
+	weir__run_queue_init(&q);
+	push_all(&q, tasks, 0, SIZE);
+	claim(&q, HALF);
+	/* R1: the thief's slots are not the owner's yet. */
+	assert_int_equal(weir__run_queue_room_owner(&q), 0);
+	assert_int_equal(weir__run_queue_len_any(&q), SIZE - HALF);
+	task_chain_init(&overflow);
+	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
+	expect_chain(&overflow, SIZE, SIZE + 1);
+	expect_pops(&q, HALF, SIZE);
+	assert_null(weir__run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+static void
+thieves_come_one_at_a_time(void **state)
+{
+	struct task *tasks = rig_tasks(8);
+	struct run_queue q, dst;
+	unsigned int n = 77;
+
+	weir__run_queue_init(&q);
+	weir__run_queue_init(&dst);
+	push_all(&q, tasks, 0, 8);
+	claim(&q, 1);
+	/* R2 */
+	assert_null(weir__run_queue_steal(&q, &dst, &n));
+	assert_int_equal(n, 77);
+	assert_int_equal(weir__run_queue_len_any(&dst), 0);
+	/* The owner goes on meanwhile. */
+	expect_pops(&q, 1, 8);
+	free(tasks);
+}
+
+static void
+steal_takes_half_rounded_up(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE), *t;
+	struct run_queue q, dst;
+	unsigned int len, half, n;
+
+	for (len = 1; len <= SIZE; len++) {
+		half = (len + 1) / 2;
+		init_at(&q, len * 1000);
+		init_at(&dst, len * 77);
+		push_all(&q, tasks, 0, len);
+		t = weir__run_queue_steal(&q, &dst, &n);
+		assert_non_null(t);
+		assert_int_equal(n, half);
+		assert_int_equal(t->id, half - 1);
+		expect_pops(&dst, 0, half - 1);
+		assert_null(weir__run_queue_pop_owner(&dst));
+		/* The claim has ended: all of the room is back. */
+		assert_int_equal(weir__run_queue_room_owner(&q),
+				 SIZE - (len - half));
+		expect_pops(&q, half, len);
+		assert_null(weir__run_queue_pop_owner(&q));
+	}
+	free(tasks);
+}
+
+static void
+steal_of_nothing_takes_nothing(void **state)
+{
+	struct run_queue q, dst;
+	unsigned int n = 77;
+
+	weir__run_queue_init(&q);
+	weir__run_queue_init(&dst);
+	assert_null(weir__run_queue_steal(&q, &dst, &n));
+	assert_int_equal(n, 77);
+}
+
+static void
+steal_refuses_when_the_thief_has_no_room(void **state)
+{
+	struct task *tasks = rig_tasks(2 * SIZE);
+	struct run_queue q, dst;
+	unsigned int n;
+
+	weir__run_queue_init(&q);
+	weir__run_queue_init(&dst);
+	push_all(&q, tasks, 0, SIZE);
+	push_all(&dst, tasks, SIZE, SIZE + HALF + 1);
+	assert_null(weir__run_queue_steal(&q, &dst, &n));
+	assert_int_equal(weir__run_queue_len_any(&q), SIZE);
+	/* Slots that another thief still copies are no room either. */
+	claim(&dst, HALF);
+	assert_null(weir__run_queue_steal(&q, &dst, &n));
+
+	init_at(&dst, 0);
+	push_all(&dst, tasks, SIZE, SIZE + HALF);
+	assert_int_equal(weir__run_queue_steal(&q, &dst, &n)->id, HALF - 1);
+	assert_int_equal(n, HALF);
+	assert_int_equal(weir__run_queue_len_any(&dst), SIZE - 1);
+	free(tasks);
+}
+
+static void
+indices_wrap(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE + 1);
+	struct task_chain overflow;
+	struct run_queue q, dst;
+	unsigned int back, n, i;
+
+	for (back = 0; back <= SIZE + 1; back += 13) {
+		init_at(&q, 0 - back);
+		init_at(&dst, 0 - back / 2);
+		push_all(&q, tasks, 0, SIZE);
+		assert_int_equal(weir__run_queue_len_any(&q), SIZE);
+		task_chain_init(&overflow);
+		weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
+		assert_int_equal(overflow.n, HALF + 1);
+		for (i = 0; i < HALF; i++)
+			assert_int_equal(task_chain_pop(&overflow)->id, i);
+		assert_non_null(weir__run_queue_steal(&q, &dst, &n));
+		assert_int_equal(n, HALF / 2);
+		expect_pops(&dst, HALF, HALF + n - 1);
+		expect_pops(&q, HALF + n, SIZE);
+		assert_null(weir__run_queue_pop_owner(&q));
+		assert_int_equal(weir__run_queue_room_owner(&q), SIZE);
+	}
+	free(tasks);
+}
+
+#define STRESS_TASKS 200000u
+#define THIEVES 3
+
+/* Tasks go from hand to hand; each must be seen by one thread, once. */
+struct stress {
+	struct run_queue owner;
+	struct run_queue thieves[THIEVES];
+	struct atomic_u32 next_thief;
+	struct atomic_u32 pushed_all;
+	struct atomic_u32 *seen;
+	struct task *tasks;
+	uint64_t seed;
+	struct atomic_u32 stolen;
+};
+
+static void
+saw(struct stress *s, const struct task *t)
+{
+	rig_add(&s->seen[t->id], 1);
+}
+
+static void *
+be_owner(struct stress *s)
+{
+	struct task_chain overflow;
+	struct rand_state r;
+	unsigned int i = 0, burst;
+	struct task *t;
+
+	rand_seed(&r, s->seed);
+	task_chain_init(&overflow);
+	while (i < STRESS_TASKS) {
+		for (burst = rand_below(&r, 40); burst > 0; burst--) {
+			if (i == STRESS_TASKS)
+				break;
+			weir__run_queue_push_owner(&s->owner, &s->tasks[i++],
+						   &overflow);
+			while ((t = task_chain_pop(&overflow)) != NULL)
+				saw(s, t);
+		}
+		for (burst = rand_below(&r, 20); burst > 0; burst--) {
+			t = weir__run_queue_pop_owner(&s->owner);
+			if (t != NULL)
+				saw(s, t);
+		}
+		if (rand_below(&r, 64) == 0)
+			sched_yield();
+	}
+	while ((t = weir__run_queue_pop_owner(&s->owner)) != NULL)
+		saw(s, t);
+	rig_set(&s->pushed_all, 1);
+	return NULL;
+}
+
+static void *
+be_owner_or_thief(void *arg)
+{
+	struct stress *s = arg;
+	unsigned int index, victim, n;
+	struct run_queue *mine;
+	struct rand_state r;
+	struct task *t;
+	bool last;
+
+	index = atomic_u32_fetch_add(&s->next_thief, 1, RELAXED);
+	if (index == THIEVES)
+		return be_owner(s);
+	mine = &s->thieves[index];
+	rand_seed(&r, s->seed + index + 1);
+	do {
+		last = rig_get(&s->pushed_all);
+		/* Now and then from another thief. */
+		victim = rand_below(&r, 4 * THIEVES);
+		t = weir__run_queue_steal(victim < THIEVES && victim != index ?
+						  &s->thieves[victim] :
+						  &s->owner,
+					  mine, &n);
+		if (t != NULL) {
+			saw(s, t);
+			rig_add(&s->stolen, n);
+		}
+		/* Leave some, so that there is something to steal. */
+		while (weir__run_queue_len_any(mine) > (last ? 0 : 8)) {
+			t = weir__run_queue_pop_owner(mine);
+			if (t != NULL)
+				saw(s, t);
+		}
+		if (t == NULL)
+			sched_yield();
+	} while (!last);
+	return NULL;
+}
+
+static void
+owner_and_thieves_see_each_task_once(void **state)
+{
+	struct stress *s;
+	unsigned int i;
+
+	s = aligned_alloc(WEIR_CACHE_LINE, RTE_ALIGN(sizeof(*s), 64));
+	assert_non_null(s);
+	memset(s, 0, sizeof(*s));
+	s->seed = unit_seed();
+	s->tasks = rig_tasks(STRESS_TASKS);
+	s->seen = calloc(STRESS_TASKS, sizeof(*s->seen));
+	/* Across the wrap, about half way. */
+	init_at(&s->owner, 0 - STRESS_TASKS / 2);
+	for (i = 0; i < THIEVES; i++)
+		init_at(&s->thieves[i], 0 - STRESS_TASKS / 100);
+	rig_threads(THIEVES + 1, be_owner_or_thief, s);
+	for (i = 0; i < STRESS_TASKS; i++)
+		assert_int_equal(rig_get(&s->seen[i]), 1);
+	print_message("# %u stolen\n", rig_get(&s->stolen));
+	free(s->seen);
+	free(s->tasks);
+	free(s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_first_in_first_out),
+		cmocka_unit_test(overflow_is_the_older_half_and_the_new_task),
+		cmocka_unit_test(overflow_is_the_new_task_while_a_thief_copies),
+		cmocka_unit_test(thieves_come_one_at_a_time),
+		cmocka_unit_test(steal_takes_half_rounded_up),
+		cmocka_unit_test(steal_of_nothing_takes_nothing),
+		cmocka_unit_test(steal_refuses_when_the_thief_has_no_room),
+		cmocka_unit_test(indices_wrap),
+		cmocka_unit_test(owner_and_thieves_see_each_task_once),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "ports.h"
+#include "rig.h"
+#include "weir_ethdev.h"
+
+/* Receives until it has `wanted` packets, in order, or an error. */
+struct receiver {
+	struct weir_rxq *rxq;
+	struct weir_txq *txq; /* NULL: frees what it gets */
+	uint16_t n;	      /* most at a time */
+	uint32_t wanted;
+	uint32_t taken;
+	uint32_t disorder;
+	uint32_t linkdowns;
+	struct atomic_u32 *polls;
+};
+
+static void
+check_and_pass_on(struct receiver *r, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t i;
+
+	for (i = 0; i < n; i++)
+		r->disorder += *number_of(pkts[i]) != r->taken++;
+	if (r->txq != NULL)
+		weir_txq_send(r->txq, pkts, n);
+	else
+		rte_pktmbuf_free_bulk(pkts, n);
+}
+
+static int
+receive(struct weir_context *ctx, void *state)
+{
+	struct rte_mbuf *pkts[WEIR_BURST_MAX];
+	struct receiver *r = state;
+	int n;
+
+	rig_add(r->polls, 1);
+	while (r->taken < r->wanted) {
+		n = r->txq != NULL ? weir_txq_ready(ctx, r->txq) : 0;
+		if (n < 0)
+			return n;
+		n = weir_rxq_recv(ctx, r->rxq, pkts, r->n);
+		if (n == -ENETDOWN) {
+			r->linkdowns++;
+			continue;
+		}
+		if (n < 0)
+			return n;
+		if (n == 0 || n > r->n)
+			return -EPROTO;
+		check_and_pass_on(r, pkts, (uint16_t)n);
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops receiver_ops = {
+	.name = "receiver",
+	.state_size = sizeof(struct receiver),
+	.poll = receive,
+	.result_size = sizeof(struct receiver),
+};
+
+static struct weir_join *
+spawn_receiver(struct weir_rxq *rxq, struct weir_txq *txq, uint16_t n,
+	       uint32_t wanted)
+{
+	struct receiver r = {
+		.rxq = rxq,
+		.txq = txq,
+		.n = n,
+		.wanted = wanted,
+		.polls = &rig.log.polls,
+	};
+
+	return weir_task_spawn(rig.rt, &receiver_ops, &r, NULL);
+}
+
+static void
+expect_received(struct weir_join *join, uint32_t wanted)
+{
+	struct receiver end = { 0 };
+
+	assert_int_equal(rig_join(join, &end), 0);
+	assert_int_equal(end.taken, wanted);
+	assert_int_equal(end.disorder, 0);
+}
+
+static void
+wait_until_polled(struct weir_rxq *rxq)
+{
+	struct weir_source_stats stats;
+	uint64_t before;
+
+	weir_source_stats_get(weir_rxq_source(rxq), &stats);
+	before = stats.polls;
+	/* It is polled while a task waits, and not else. */
+	rig_wait_until((weir_source_stats_get(weir_rxq_source(rxq), &stats),
+			stats.polls > before));
+}
+
+static struct weir_rxq *
+open_rxq(uint16_t burst)
+{
+	struct weir_rxq *rxq;
+
+	rxq = weir_rxq_create(rig.rt, ports[0], 0, 0, burst);
+	if (rxq == NULL)
+		fail_msg("weir_rxq_create: %s", rte_strerror(rte_errno));
+	return rxq;
+}
+
+static void
+packets_are_received_in_order(void **state)
+{
+	const uint16_t bursts[] = { 1, 7, 32, 512 }, ns[] = { 1, 5, 32, 32 };
+	struct weir_rxq *rxq;
+	struct weir_join *join;
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(bursts); i++) {
+		rxq = open_rxq(bursts[i]);
+		join = spawn_receiver(rxq, NULL, RTE_MIN(ns[i], bursts[i]),
+				      1200);
+		wait_until_polled(rxq);
+		for (k = 0; k < 1200; k += 100) {
+			rig_wait_until(rte_ring_free_count(rings[0]) > 100);
+			arrive(0, k, k + 100);
+		}
+		expect_received(join, 1200);
+		weir_rxq_free(rxq);
+	}
+}
+
+static void
+bad_receive_queues_are_refused(void **state)
+{
+	const struct {
+		unsigned int port, queue, worker, burst;
+	} rows[] = {
+		{ ports[0], 0, 0, 0 },
+		{ ports[0], 0, 0, WEIR_BURST_MAX + 1 },
+		{ ports[0], 0, 0, UINT16_MAX },
+		{ ports[0], QUEUES, 0, 32 },
+		{ UNKNOWN_PORT, 0, 0, 32 },
+		{ UINT16_MAX, 0, 0, 32 },
+		{ ports[0], 0, weir_runtime_nb_workers(rig.rt), 32 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		rte_errno = 0;
+		assert_null(weir_rxq_create(
+			rig.rt, (uint16_t)rows[i].port, (uint16_t)rows[i].queue,
+			rows[i].worker, (uint16_t)rows[i].burst));
+		assert_int_equal(rte_errno, EINVAL);
+	}
+	weir_rxq_free(NULL);
+	weir_rxq_free(open_rxq(WEIR_BURST_MAX));
+}
+
+static void
+queue_is_a_source_once(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32), *other;
+
+	rte_errno = 0;
+	assert_null(weir_rxq_create(rig.rt, ports[0], 0, 0, 32));
+	assert_int_equal(rte_errno, EBUSY);
+	other = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
+	assert_non_null(other);
+	weir_rxq_free(rxq);
+	weir_rxq_free(open_rxq(32));
+	weir_rxq_free(other);
+}
+
+static void
+port_that_goes_ends_its_queues_only(void **state)
+{
+	struct weir_rxq *gone = open_rxq(32), *stays;
+	struct weir_join *ends, *goes_on;
+
+	stays = weir_rxq_create(rig.rt, ports[1], 0, 0, 32);
+	assert_non_null(stays);
+	ends = spawn_receiver(gone, NULL, 32, 1);
+	goes_on = spawn_receiver(stays, NULL, 32, 1);
+	wait_until_polled(gone);
+	wait_until_polled(stays);
+	weir_port_gone(UNKNOWN_PORT);
+	weir_port_gone(ports[0]);
+	assert_int_equal(rig_join(ends, NULL), -ENODEV);
+	/* The PMD is not asked any more. */
+	arrive(0, 0, 1);
+	assert_int_equal(rig_join(spawn_receiver(gone, NULL, 32, 1), NULL),
+			 -ENODEV);
+	assert_int_equal(rte_ring_count(rings[0]), 1);
+	arrive(1, 0, 1);
+	expect_received(goes_on, 1);
+	weir_rxq_free(gone);
+	weir_rxq_free(stays);
+}
+
+static void
+link_that_goes_down_is_told_once(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+	struct receiver end;
+
+	wait_until_polled(rxq);
+	weir_port_link(ports[0], true);
+	weir_port_link(ports[1], false);
+	weir_port_link(ports[0], false);
+	/* It waits again. */
+	wait_until_polled(rxq);
+	arrive(0, 0, 1);
+	assert_int_equal(rig_join(join, &end), 0);
+	assert_int_equal(end.taken, 1);
+	assert_int_equal(end.linkdowns, 1);
+	weir_rxq_free(rxq);
+}
+
+/* X3 */
+static void
+packets_that_nobody_took_are_freed(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+
+	wait_until_polled(rxq);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	/* A poll finds some for a task that is no more. */
+	arrive(0, 0, 20);
+	rig_wait_until(rte_ring_count(rings[0]) < 20);
+	assert_int_not_equal(rte_mempool_in_use_count(pool), 0);
+	weir_rxq_free(rxq);
+	/* ports_teardown() counts. */
+}
+
+static void
+shutdown_ends_a_receiver(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+
+	wait_until_polled(rxq);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	assert_null(weir_rxq_create(rig.rt, ports[1], 0, 0, 32));
+	assert_int_equal(rte_errno, ESHUTDOWN);
+	weir_rxq_free(rxq);
+}
+
+static void
+forwarding_keeps_order_and_loses_nothing(void **state)
+{
+	const unsigned int n = 6000;
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_txq *txq = weir_txq_create(ports[1], 0, FOR_EVER);
+	unsigned int in = 0, out = 0, count;
+	struct weir_txq_stats stats;
+	struct weir_join *join;
+	struct receiver end = { 0 };
+
+	join = spawn_receiver(rxq, txq, 32, n);
+	while (weir_join_try(join, &end) == WEIR_PENDING) {
+		/* More than the other ring holds, so that it fills up. */
+		for (; in < n && in < out + PORT_RING + 400; in++)
+			if (rte_ring_full(rings[0]))
+				break;
+			else
+				arrive(0, in, in + 1);
+		count = rte_ring_count(rings[1]);
+		if (count == PORT_RING || in == n) {
+			expect_sent(1, out, count);
+			out += count;
+		}
+		sched_yield();
+	}
+	assert_int_equal(end.taken, n);
+	assert_int_equal(end.disorder, 0);
+	count = rte_ring_count(rings[1]);
+	expect_sent(1, out, count);
+	weir_txq_drain(txq);
+	expect_sent(1, out + count, n - out - count);
+	weir_txq_stats_get(txq, &stats);
+	assert_int_equal(stats.sent, n);
+	assert_int_equal(stats.dropped, 0);
+	assert_int_not_equal(stats.retries, 0);
+	weir_txq_free(txq);
+	weir_rxq_free(rxq);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PORTS_TESTS(packets_are_received_in_order),
+		PORTS_TEST(bad_receive_queues_are_refused, 2),
+		PORTS_TESTS(queue_is_a_source_once),
+		PORTS_TESTS(port_that_goes_ends_its_queues_only),
+		PORTS_TESTS(link_that_goes_down_is_told_once),
+		PORTS_TESTS(packets_that_nobody_took_are_freed),
+		PORTS_TESTS(shutdown_ends_a_receiver),
+		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, ports_start, unit_eal_teardown);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "rig.h"
+
+static void
+aborted_while_it_waits_it_is_dropped(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+
+	weir_join_abort(join);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	rig_expect_log(1, 1, 0);
+	weir_waker_wake(w);
+}
+
+static void
+aborted_while_queued_it_is_never_polled(void **state)
+{
+	struct rig_blockers b;
+	struct weir_join *join;
+
+	rig_block(&b, rig.rt);
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	weir_join_abort(join);
+	weir_join_abort(join);
+	rig_expect_log(0, 0, 0);
+	rig_unblock(&b);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	rig_expect_log(0, 1, 0);
+}
+
+static void
+aborted_while_it_runs_it_keeps_its_result(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_block_ops, &rig.told);
+	uint32_t result = 0;
+
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	weir_join_abort(join);
+	rig_set(&rig.go, 1);
+	assert_int_equal(weir_join_wait(join, &result), 0);
+	assert_int_equal(result, 1);
+	rig_expect_log(1, 1, 0);
+}
+
+static int
+block_then_wait(struct weir_context *ctx, void *state)
+{
+	struct rig_state *s = state;
+
+	s->polls++;
+	rig_add(&s->log->polls, 1);
+	rig_wait_until(rig_get(s->go));
+	return WEIR_PENDING;
+}
+
+static void
+aborted_while_it_runs_it_is_dropped_at_its_wait(void **state)
+{
+	struct weir_task_ops ops = rig_wait_ops;
+	struct weir_join *join;
+
+	ops.poll = block_then_wait;
+	join = rig_spawn(rig.rt, &ops, &rig.told);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	weir_join_abort(join);
+	rig_expect_log(1, 0, 0);
+	rig_set(&rig.go, 1);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	rig_expect_log(1, 1, 0);
+}
+
+static void
+aborted_while_it_yields_it_is_dropped(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
+
+	rig_wait_until(rig_get(&rig.log.polls) > 10);
+	weir_join_abort(join);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+	assert_int_equal(rig_get(&rig.log.results_dropped), 0);
+}
+
+static void
+aborted_after_its_end_it_keeps_its_outcome(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	uint32_t result = 0;
+
+	rig_wait_until(state_load(&((struct task *)join)->state) &
+		       STATE_COMPLETE);
+	weir_join_abort(join);
+	assert_int_equal(weir_join_try(join, &result), 0);
+	assert_int_equal(result, 1);
+}
+
+struct returner {
+	struct rig_log *log;
+	int rc;
+};
+
+static int
+return_rc(struct weir_context *ctx, void *state)
+{
+	return ((struct returner *)state)->rc;
+}
+
+static void
+returner_drop(void *state)
+{
+	rig_add(&((struct returner *)state)->log->drops, 1);
+}
+
+static void
+returner_result_drop(void *result)
+{
+	rig_add(&((struct returner *)result)->log->results_dropped, 1);
+}
+
+static const struct weir_task_ops returner_ops = {
+	.name = "returner",
+	.state_size = sizeof(struct returner),
+	.poll = return_rc,
+	.drop = returner_drop,
+	.result_size = sizeof(struct returner),
+	.result_drop = returner_result_drop,
+};
+
+static void
+what_poll_returns_is_the_outcome(void **state)
+{
+	const struct {
+		int returned;
+		int outcome;
+	} rows[] = {
+		{ 0, 0 },
+		{ -EIO, -EIO },
+		{ -1, -1 },
+		{ -4095, -4095 },
+		{ 1, -EPROTO },
+		{ 4096, -EPROTO },
+		{ INT_MAX, -EPROTO },
+		{ WEIR_PENDING - 1, -EPROTO },
+		{ INT_MIN, -EPROTO },
+	};
+	struct returner r = { .log = &rig.log };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		r.rc = rows[i].returned;
+		assert_int_equal(
+			weir_runtime_block_on(rig.rt, &returner_ops, &r, NULL),
+			rows[i].outcome);
+		assert_int_equal(rig_get(&rig.log.drops), i + 1);
+	}
+	/* A failure has no result. */
+	assert_int_equal(rig_get(&rig.log.results_dropped), 1);
+}
+
+static void
+spawned_after_shutdown_it_is_dropped_at_once(void **state)
+{
+	struct weir_join *join;
+
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	rig_expect_log(0, 1, 0);
+	weir_join_abort(join);
+	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
+	weir_join_detach(rig_spawn(rig.rt, &rig_done_ops, &rig.told));
+	rig_expect_log(0, 2, 0);
+	assert_int_equal(
+		weir_runtime_block_on(rig.rt, &rig_done_ops, &rig.told, NULL),
+		-ECANCELED);
+	rig_expect_log(0, 3, 0);
+}
+
+static void
+refuse(const struct weir_task_ops *ops, const struct weir_spawn_attr *attr,
+       int error)
+{
+	rte_errno = 0;
+	assert_null(weir_task_spawn(rig.rt, ops, &rig.told, attr));
+	assert_int_equal(rte_errno, error);
+}
+
+static void
+bad_ops_and_attr_are_refused(void **state)
+{
+	const struct weir_spawn_attr bad_attr[] = {
+		{ .affinity = WEIR_AFFINITY_WORKER, .worker = 3 },
+		{ .affinity = WEIR_AFFINITY_WORKER, .worker = UINT_MAX },
+		{ .affinity = (enum weir_affinity)3 },
+		{ .node_plus_1 = 1000 },
+		{ .affinity = WEIR_AFFINITY_NODE, .node_plus_1 = UINT_MAX },
+	};
+	const size_t size = rig_done_ops.state_size;
+	struct weir_task_ops ops;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(bad_attr); i++)
+		refuse(&rig_done_ops, &bad_attr[i], EINVAL);
+	refuse(NULL, NULL, EINVAL);
+	ops = rig_done_ops;
+	ops.poll = NULL;
+	refuse(&ops, NULL, EINVAL);
+	ops = rig_done_ops;
+	ops.name = NULL;
+	refuse(&ops, NULL, EINVAL);
+	ops = rig_done_ops;
+	ops.result_offset = size - ops.result_size + 1;
+	refuse(&ops, NULL, EINVAL);
+	ops.result_offset = SIZE_MAX;
+	refuse(&ops, NULL, EINVAL);
+	ops = rig_done_ops;
+	ops.result_size = size + 1;
+	refuse(&ops, NULL, EINVAL);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &rig.told, NULL),
+			 -EINVAL);
+	/* What the state points to still is ours. */
+	rig_expect_log(0, 0, 0);
+}
+
+static void
+state_too_large_stays_with_the_caller(void **state)
+{
+	struct weir_task_ops ops = rig_done_ops;
+
+	ops.state_size = (size_t)1 << 40;
+	refuse(&ops, NULL, ENOMEM);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &rig.told, NULL),
+			 -ENOMEM);
+	rig_expect_log(0, 0, 0);
+}
+
+static int
+expect_zeros(struct weir_context *ctx, void *state)
+{
+	const uint8_t *bytes = state;
+	unsigned int i;
+
+	for (i = 0; i < 3000; i++)
+		if (bytes[i] != 0)
+			return -EINVAL;
+	memset(state, 0xff, 3000);
+	return WEIR_DONE;
+}
+
+static void
+state_is_zeroed_without_one(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "zeros",
+		.state_size = 3000,
+		.poll = expect_zeros,
+		.result_offset = 0,
+		.result_size = 3000,
+	};
+	uint8_t result[3000] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(
+			weir_runtime_block_on(rig.rt, &ops, NULL, result), 0);
+		assert_int_equal(result[0], 0xff);
+		assert_int_equal(result[2999], 0xff);
+	}
+}
+
+/* Spawns one more task, whose id is its result. */
+static int
+spawn_and_tell_id(struct weir_context *ctx, void *state)
+{
+	uint64_t *id = state;
+	struct weir_join *join;
+
+	join = weir_task_spawn(weir_context_runtime(ctx), &rig_done_ops,
+			       &rig.told, NULL);
+	if (join == NULL)
+		return -rte_errno;
+	*id = weir_join_id(join);
+	weir_join_detach(join);
+	return WEIR_DONE;
+}
+
+static void
+ids_are_unique(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawner",
+		.state_size = sizeof(uint64_t),
+		.poll = spawn_and_tell_id,
+		.result_size = sizeof(uint64_t),
+	};
+	uint64_t ids[60];
+	struct weir_join *join;
+	unsigned int i, j;
+
+	for (i = 0; i < RTE_DIM(ids); i += 2) {
+		join = weir_task_spawn(rig.rt, &ops, NULL, NULL);
+		ids[i] = weir_join_id(join);
+		assert_int_equal(weir_join_wait(join, &ids[i + 1]), 0);
+		for (j = 0; j < i; j++) {
+			assert_true(ids[j] != ids[i]);
+			assert_true(ids[j] != ids[i + 1]);
+		}
+		assert_true(ids[i] != ids[i + 1]);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TESTS(aborted_while_it_waits_it_is_dropped),
+		RIG_TESTS(aborted_while_queued_it_is_never_polled),
+		RIG_TESTS(aborted_while_it_runs_it_keeps_its_result),
+		RIG_TESTS(aborted_while_it_runs_it_is_dropped_at_its_wait),
+		RIG_TESTS(aborted_while_it_yields_it_is_dropped),
+		RIG_TESTS(aborted_after_its_end_it_keeps_its_outcome),
+		RIG_TESTS(what_poll_returns_is_the_outcome),
+		RIG_TESTS(spawned_after_shutdown_it_is_dropped_at_once),
+		RIG_TESTS(bad_ops_and_attr_are_refused),
+		RIG_TESTS(state_too_large_stays_with_the_caller),
+		RIG_TESTS(state_is_zeroed_without_one),
+		RIG_TESTS(ids_are_unique),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
