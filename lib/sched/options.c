@@ -9,6 +9,7 @@
 
 #include <rte_common.h>
 #include <rte_lcore.h>
+#include <rte_memory.h>
 
 #include "sched/options.h"
 
@@ -121,6 +122,8 @@ check_lcores(const struct weir_options *o, char *error, size_t size)
 	unsigned int i, available = rte_lcore_count() - 1;
 	int rc;
 
+	if (o->current_thread)
+		return 0;
 	if (available == 0)
 		return invalid(
 			error, size,
@@ -157,19 +160,33 @@ weir_options_validate(const struct weir_options *options, char *error,
 	return rc;
 }
 
-unsigned int
-weir__options_lcores(const struct weir_options *o, unsigned int *lcores)
+static struct place
+place_of(unsigned int lcore)
 {
-	unsigned int n = 0, lcore;
+	return (struct place){ lcore, rte_lcore_to_socket_id(lcore) };
+}
 
+unsigned int
+weir__options_places(const struct weir_options *o, struct place *places)
+{
+	unsigned int n = 0, lcore, socket = rte_socket_id();
+
+	if (o->current_thread) {
+		/* A thread that is free to move has no node: any will do. */
+		if (socket == (unsigned int)SOCKET_ID_ANY)
+			socket = (unsigned int)rte_socket_id_by_idx(0);
+		places[0] = (struct place){ LCORE_ID_ANY, socket };
+		return 1;
+	}
 	if (o->lcores != NULL) {
-		memcpy(lcores, o->lcores, o->nb_workers * sizeof(*lcores));
-		return o->nb_workers;
+		for (; n < o->nb_workers; n++)
+			places[n] = place_of(o->lcores[n]);
+		return n;
 	}
 	RTE_LCORE_FOREACH_WORKER(lcore) {
 		if (o->nb_workers != 0 && n == o->nb_workers)
 			break;
-		lcores[n++] = lcore;
+		places[n++] = place_of(lcore);
 	}
 	return n;
 }

@@ -5,11 +5,17 @@
 
 #include "sched/weir_runtime.h"
 
+/* Where a worker is. */
+struct place {
+	unsigned int lcore; /* LCORE_ID_ANY: wherever its thread is */
+	unsigned int node;
+};
+
 /*
- * The lcores that valid options mean, in order of worker. Returns how many;
+ * The places that valid options mean, in order of worker. Returns how many;
  * there is room for RTE_MAX_LCORE.
  */
 unsigned int
-weir__options_lcores(const struct weir_options *o, unsigned int *lcores);
+weir__options_places(const struct weir_options *o, struct place *places);
 
 #endif

@@ -93,7 +93,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->rt = rt;
 	w->node = node;
 	w->index = index;
-	w->lcore = rt->lcores[index];
+	w->lcore = rt->places[index].lcore;
 	w->idle_bit = node->nb_workers;
 	weir__run_queue_init(&w->queue);
 	weir__source_set_init(&w->sources, &rt->sources, index, node->id);
@@ -152,7 +152,7 @@ workers_on(const struct weir_runtime *rt, unsigned int node_id)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < rt->nb_workers; i++)
-		n += rte_lcore_to_socket_id(rt->lcores[i]) == node_id;
+		n += rt->places[i].node == node_id;
 	return n;
 }
 
@@ -201,7 +201,7 @@ destroy(struct weir_runtime *rt)
 		free_node(rt->nodes[i]);
 	rte_free(rt->workers);
 	rte_free(rt->nodes);
-	rte_free(rt->lcores);
+	rte_free(rt->places);
 	rte_free(rt->sources.qsbr);
 	pthread_mutex_destroy(&rt->sources.mutex);
 	pthread_mutex_destroy(&rt->mutex);
@@ -237,6 +237,7 @@ create_empty(const struct weir_options *options)
 	atomic_u64_store(&rt->cells, OWNER, RELAXED);
 	pthread_mutex_init(&rt->sources.mutex, NULL);
 	pthread_mutex_init(&rt->mutex, NULL);
+	TAILQ_INIT(&rt->core_waiters);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&rt->stopped, &monotonic);
@@ -277,8 +278,8 @@ create_parts(struct weir_runtime *rt)
 			return -rte_errno;
 	}
 	for (i = 0; i < rt->nb_workers; i++) {
-		n = weir__topology_node_index(
-			&rt->topology, rte_lcore_to_socket_id(rt->lcores[i]));
+		n = weir__topology_node_index(&rt->topology,
+					      rt->places[i].node);
 		rt->workers[i] = create_worker(rt, i, rt->nodes[n], seed);
 		if (rt->workers[i] == NULL)
 			return -rte_errno;
@@ -311,8 +312,8 @@ busy_lcore(const struct weir_runtime *rt)
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers; i++)
-		if (rte_eal_get_lcore_state(rt->lcores[i]) != WAIT)
-			return rt->lcores[i];
+		if (rte_eal_get_lcore_state(rt->places[i].lcore) != WAIT)
+			return rt->places[i].lcore;
 	return RTE_MAX_LCORE;
 }
 
@@ -328,7 +329,7 @@ launch(struct weir_runtime *rt)
 	}
 	for (i = 0; i < rt->nb_workers; i++) {
 		rc = rte_eal_remote_launch(weir__worker_main, rt->workers[i],
-					   rt->lcores[i]);
+					   rt->places[i].lcore);
 		/* They were idle, and only the main lcore launches. */
 		WEIR_ASSERT(rc == 0, "weir_runtime_create(): main lcore only");
 	}
@@ -339,6 +340,7 @@ launch(struct weir_runtime *rt)
 struct weir_runtime *
 weir_runtime_create(const struct weir_options *options)
 {
+	unsigned int nodes[RTE_MAX_LCORE], i;
 	struct weir_options defaults;
 	struct weir_runtime *rt;
 	char error[160];
@@ -360,11 +362,13 @@ weir_runtime_create(const struct weir_options *options)
 		return NULL;
 	}
 	rc = -ENOMEM;
-	rt->lcores = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->lcores), 0);
-	if (rt->lcores == NULL)
+	rt->places = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0);
+	if (rt->places == NULL)
 		goto fail;
-	rt->nb_workers = weir__options_lcores(options, rt->lcores);
-	rc = weir__topology_read(&rt->topology, rt->lcores, rt->nb_workers);
+	rt->nb_workers = weir__options_places(options, rt->places);
+	for (i = 0; i < rt->nb_workers; i++)
+		nodes[i] = rt->places[i].node;
+	rc = weir__topology_read(&rt->topology, nodes, rt->nb_workers);
 	if (rc < 0)
 		goto fail;
 	rt->nb_nodes = rt->topology.nb_nodes;
@@ -373,9 +377,11 @@ weir_runtime_create(const struct weir_options *options)
 		log_no_parts(rt, rc);
 		goto fail;
 	}
-	rc = launch(rt);
-	if (rc < 0)
-		goto fail;
+	if (!options->current_thread) {
+		rc = launch(rt);
+		if (rc < 0)
+			goto fail;
+	}
 	return rt;
 fail:
 	destroy(rt);
@@ -411,6 +417,8 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	join = weir_task_spawn(rt, ops, state, NULL);
 	if (join == NULL)
 		return -rte_errno;
+	if (rt->options.current_thread)
+		weir__current_run(rt, join);
 	return weir_join_wait(join, result);
 }
 
@@ -426,7 +434,7 @@ weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore)
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers; i++)
-		if (rt->lcores[i] == lcore)
+		if (rt->places[i].lcore == lcore)
 			return (int)i;
 	return -ENOENT;
 }

@@ -12,6 +12,7 @@
  */
 
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "base/rand.h"
 #include "metrics/counters.h"
@@ -19,6 +20,7 @@
 #include "queue/inject.h"
 #include "queue/run_queue.h"
 #include "sched/idle.h"
+#include "sched/options.h"
 #include "sched/weir_runtime.h"
 #include "task/owned.h"
 #include "topology/topology.h"
@@ -109,7 +111,7 @@ struct weir_runtime {
 	unsigned int nb_nodes;
 	struct worker **workers;
 	struct node **nodes;
-	unsigned int *lcores;
+	struct place *places;
 
 	struct source_registry sources;
 
@@ -121,6 +123,10 @@ struct weir_runtime {
 	enum runtime_phase phase;
 	bool lcores_back;
 	uint64_t entries_left;
+
+	/* Current-thread runtime: see current.c. Under the mutex. */
+	bool core_taken;
+	TAILQ_HEAD(, core_waiter) core_waiters;
 
 	/* Written by threads that are not workers. */
 	struct atomic_u64 spawned weir_cache_aligned;
@@ -173,6 +179,19 @@ weir__rescue_neighbours(struct core *c);
 /* worker.c */
 int
 weir__worker_main(void *worker);
+
+/*
+ * The calling thread drives the core until the runtime stops or, if `until` is
+ * not NULL, that task has ended.
+ */
+void
+weir__drive(struct core *c, const struct weir_join *until);
+
+/* current.c */
+void
+weir__current_run(struct weir_runtime *rt, struct weir_join *join);
+void
+weir__current_shutdown(struct weir_runtime *rt);
 
 /* shutdown.c */
 void

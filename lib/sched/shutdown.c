@@ -132,7 +132,7 @@ give_lcores_back(struct weir_runtime *rt)
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers && !rt->lcores_back; i++)
-		rte_eal_wait_lcore(rt->lcores[i]);
+		rte_eal_wait_lcore(rt->places[i].lcore);
 	rt->lcores_back = true;
 }
 
@@ -164,12 +164,14 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 	if (rt->phase == RUNTIME_RUNNING) {
 		rt->phase = RUNTIME_STOPPING;
 		close_all(rt);
+		if (rt->options.current_thread)
+			weir__current_shutdown(rt);
 	}
 	while (rt->phase != RUNTIME_STOPPED && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&rt->stopped, &rt->mutex,
 					    &deadline);
 	rc = rt->phase == RUNTIME_STOPPED ? 0 : -ETIMEDOUT;
-	if (rc == 0)
+	if (rc == 0 && !rt->options.current_thread)
 		give_lcores_back(rt);
 	if (report != NULL)
 		fill_report(rt, report);

@@ -35,6 +35,14 @@ struct weir_options {
 	unsigned int nb_workers;
 
 	/**
+	 * No worker threads: whoever calls weir_runtime_block_on() runs the
+	 * tasks meanwhile, on one worker, on whatever CPU it is on. For tests,
+	 * tools and control planes. lcores and nb_workers are then not used.
+	 * Default false.
+	 */
+	bool current_thread;
+
+	/**
 	 * Ticks (tasks run) between two polls of the sources. Smaller: more
 	 * polls that find nothing. Larger: longer bursts wait in the NIC.
 	 * 1 to 100000, default 61.
@@ -118,7 +126,7 @@ weir_options_validate(const struct weir_options *options, char *error,
 
 /**
  * Builds a runtime and starts its workers. Call after rte_eal_init(), on the
- * main lcore.
+ * main lcore; with current_thread, on any thread that stays on one node.
  *
  * @param options  NULL for the defaults; not kept.
  * @return NULL with rte_errno, and one line in the log (EINVAL for options,
@@ -154,7 +162,10 @@ WEIR_API void
 weir_runtime_free(struct weir_runtime *rt);
 
 /**
- * Runs a task to its end while the calling thread waits.
+ * Runs a task to its end while the calling thread waits; in a current-thread
+ * runtime it runs that and the others while it waits. Several threads may then
+ * be in this call: one runs tasks, and when its own has ended hands over to the
+ * next.
  *
  * @return The outcome, as weir_join_wait(); -EDEADLK on a worker, -EINVAL or
  * -ENOMEM when it could not be started: in these three cases the state still

@@ -252,13 +252,19 @@ awake:
 		weir__notify(w->node, &w->queue);
 }
 
+static bool
+done(const struct core *c, const struct weir_join *until)
+{
+	return stopping(c) || (until != NULL && weir__join_ended(until));
+}
+
 static void
-loop(struct core *c)
+loop(struct core *c, const struct weir_join *until)
 {
 	struct task *t;
 	uint64_t now;
 
-	while (!stopping(c)) {
+	while (!done(c, until)) {
 		c->tick++;
 		now = rte_rdtsc();
 		if ((int32_t)(c->tick - c->next_event) >= 0 ||
@@ -279,23 +285,32 @@ loop(struct core *c)
 	}
 }
 
-int
-weir__worker_main(void *arg)
+void
+weir__drive(struct core *c, const struct weir_join *until)
 {
-	struct worker *w = arg;
-	struct core *c = w->core;
+	struct worker *w = c->worker;
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
 
 	weir__core = c;
 	c->last_poll = rte_rdtsc();
 	c->tuned_at = c->last_poll;
+	c->tuned_tick = c->tick;
 	rte_rcu_qsbr_thread_register(qsbr, w->index);
 	rte_rcu_qsbr_thread_online(qsbr, w->index);
-	loop(c);
+	loop(c, until);
 	rte_rcu_qsbr_thread_offline(qsbr, w->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, w->index);
-	weir__shutdown_worker(c);
+	if (stopping(c))
+		weir__shutdown_worker(c);
 	weir__core = NULL;
+}
+
+int
+weir__worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	weir__drive(w->core, NULL);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "task/owned.h"
@@ -95,12 +96,39 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 	return take(t, result);
 }
 
+bool
+weir__join_ended(const struct weir_join *join)
+{
+	const struct task *t = (const struct task *)join;
+
+	return (state_load(&t->state) & STATE_COMPLETE) != 0;
+}
+
+bool
+weir__join_watch(struct weir_join *join, struct thread_parker *parker)
+{
+	return set_waiter(task_of(join), weir__waker_of_parker(parker));
+}
+
+void
+weir__join_unwatch(struct weir_join *join)
+{
+	struct task *t = task_of(join);
+
+	if (!(state_load(&t->state) & STATE_JOIN_WAKER) ||
+	    state_join_waker_unset(&t->state))
+		return;
+	/* It has ended, and the completing thread may be in the parker yet. */
+	while (state_load(&t->state) & STATE_JOIN_WAKER)
+		sched_yield();
+}
+
 int
 weir_join_try(struct weir_join *join, void *result)
 {
 	struct task *t = task_of(join);
 
-	if (!(state_load(&t->state) & STATE_COMPLETE))
+	if (!weir__join_ended(join))
 		return WEIR_PENDING;
 	return take(t, result);
 }

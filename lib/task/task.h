@@ -108,6 +108,20 @@ weir__waker_same(const struct weir_waker *w, const struct task *t);
 bool
 weir__waker_ended(const struct weir_waker *w);
 
+/* Has the task ended? Any thread; the handle stays. */
+bool
+weir__join_ended(const struct weir_join *join);
+
+/*
+ * A thread that waits for other things besides: the parker is unparked when the
+ * task ends, until unwatch, which must come before the parker goes.
+ * watch: false if the task has ended already.
+ */
+bool
+weir__join_watch(struct weir_join *join, struct thread_parker *parker);
+void
+weir__join_unwatch(struct weir_join *join);
+
 /* A new reference, as waker. */
 struct weir_waker *
 weir__waker_of_task(struct task *t);

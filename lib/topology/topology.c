@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include <numa.h>
-#include <rte_lcore.h>
 
 #include "topology/topology.h"
 
@@ -33,16 +32,15 @@ read_distance(unsigned int from, unsigned int to)
 }
 
 int
-weir__topology_read(struct topology *t, const unsigned int *lcores,
-		    unsigned int nb_lcores)
+weir__topology_read(struct topology *t, const unsigned int *ids, unsigned int n)
 {
 	unsigned int i, j;
 
 	t->nb_nodes = 0;
-	for (i = 0; i < nb_lcores; i++) {
+	for (i = 0; i < n; i++) {
 		if (t->nb_nodes == TOPOLOGY_MAX_NODES)
 			return -E2BIG;
-		add_node(t, rte_lcore_to_socket_id(lcores[i]));
+		add_node(t, ids[i]);
 	}
 	for (i = 0; i < t->nb_nodes; i++)
 		for (j = 0; j < t->nb_nodes; j++)

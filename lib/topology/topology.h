@@ -4,9 +4,8 @@
 #define TOPOLOGY_TOPOLOGY_H
 
 /*
- * The machine as the scheduler sees it: which NUMA node each lcore is on and
- * how far apart the nodes are. Lcores and their nodes come from EAL, distances
- * from libnuma.
+ * The machine as the scheduler sees it: which NUMA nodes its workers are on and
+ * how far apart these are, by libnuma.
  *
  * Nodes are numbered 0..nb_nodes-1 in here ("index"); `id` is the kernel's
  * number, which may have holes.
@@ -26,11 +25,12 @@ struct topology {
 };
 
 /*
- * Reads the nodes of these lcores. Returns 0 or -E2BIG.
+ * Reads the distances between the nodes of n places, which may be the same
+ * ones. Returns 0 or -E2BIG.
  */
 int
-weir__topology_read(struct topology *t, const unsigned int *lcores,
-		    unsigned int nb_lcores);
+weir__topology_read(struct topology *t, const unsigned int *ids,
+		    unsigned int n);
 
 /*
  * Builds one by hand, for tests: ids 0..nb_nodes-1, distances row by row.

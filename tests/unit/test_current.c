@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The current-thread runtime: lib/sched/current.c. */
+
+#include "rig.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <weir_null.h>
+
+#define THREADS 6u
+#define ROUNDS 50u
+
+static struct weir_runtime *rt;
+
+static int
+create(void **state)
+{
+	struct weir_options o;
+
+	rig_options(&o, 0);
+	o.current_thread = true;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	return 0;
+}
+
+static int
+destroy(void **state)
+{
+	rig_runtime_free(rt);
+	return 0;
+}
+
+static int
+who_polls(struct weir_context *ctx, void *state)
+{
+	pthread_t *polled_by = state;
+
+	assert_ptr_equal(weir_runtime_current(), rt);
+	*polled_by = pthread_self();
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops who_ops = {
+	.name = "who",
+	.state_size = sizeof(pthread_t),
+	.poll = who_polls,
+	.result_size = sizeof(pthread_t),
+};
+
+static void
+test_block_on_runs_tasks_on_the_calling_thread(void **state)
+{
+	pthread_t polled_by = 0, detached = 0;
+	struct weir_join *other;
+
+	other = weir_task_spawn(rt, &who_ops, NULL, NULL);
+	/* Nobody runs anything until someone blocks. */
+	assert_int_equal(weir_join_try(other, NULL), WEIR_PENDING);
+	assert_int_equal(weir_runtime_block_on(rt, &who_ops, NULL, &polled_by),
+			 0);
+	assert_true(pthread_equal(polled_by, pthread_self()));
+	assert_int_equal(weir_join_try(other, &detached), 0);
+	assert_true(pthread_equal(detached, pthread_self()));
+	assert_null(weir_runtime_current());
+}
+
+struct relay {
+	struct weir_join *child;
+	unsigned int yields;
+};
+
+static int
+yield_some(struct weir_context *ctx, void *state)
+{
+	unsigned int *left = state;
+
+	return (*left)-- > 0 ? weir_context_yield(ctx) : WEIR_DONE;
+}
+
+static const struct weir_task_ops yield_ops = {
+	.name = "yield",
+	.state_size = sizeof(unsigned int),
+	.poll = yield_some,
+};
+
+/* Spawns a child that yields, and awaits it. */
+static int
+relay_poll(struct weir_context *ctx, void *state)
+{
+	struct relay *r = state;
+
+	if (r->child == NULL)
+		r->child = weir_task_spawn(weir_context_runtime(ctx),
+					   &yield_ops, &r->yields, NULL);
+	return weir_join_poll(ctx, r->child, NULL);
+}
+
+static const struct weir_task_ops relay_ops = {
+	.name = "relay",
+	.state_size = sizeof(struct relay),
+	.poll = relay_poll,
+};
+
+static void *
+block_often(void *arg)
+{
+	struct atomic_u32 *done = arg;
+	struct relay r = { .yields = 7 };
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++)
+		if (weir_runtime_block_on(rt, &relay_ops, &r, NULL) == 0)
+			atomic_u32_fetch_add(done, 1, RELAXED);
+	return NULL;
+}
+
+static void
+test_threads_pass_the_core_between_them(void **state)
+{
+	struct atomic_u32 done = { 0 };
+
+	rig_threads(THREADS, block_often, &done);
+	assert_int_equal(atomic_u32_load(&done, RELAXED), THREADS * ROUNDS);
+}
+
+static int
+nested(struct weir_context *ctx, void *state)
+{
+	return weir_runtime_block_on(rt, &yield_ops, NULL, NULL) == -EDEADLK ?
+		       WEIR_DONE :
+		       -EINVAL;
+}
+
+static void
+test_nested_block_on_is_refused(void **state)
+{
+	const struct weir_task_ops ops = { .name = "nested", .poll = nested };
+
+	assert_int_equal(weir_runtime_block_on(rt, &ops, NULL, NULL), 0);
+}
+
+static struct atomic_ptr waker;
+static struct atomic_u32 drops;
+
+static int
+wait_for_waker(struct weir_context *ctx, void *state)
+{
+	bool *woken = state;
+
+	if (*woken)
+		return WEIR_DONE;
+	*woken = true;
+	/* Of several that wait, the last one's is kept. */
+	weir_waker_drop(
+		atomic_ptr_exchange(&waker, weir_context_waker(ctx), ACQ_REL));
+	return WEIR_PENDING;
+}
+
+static void
+count_drop(void *state)
+{
+	atomic_u32_fetch_add(&drops, 1, RELAXED);
+}
+
+static const struct weir_task_ops wait_ops = {
+	.name = "wait",
+	.state_size = sizeof(bool),
+	.poll = wait_for_waker,
+	.drop = count_drop,
+};
+
+static void *
+wake_when_there(void *arg)
+{
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	weir_waker_wake(atomic_ptr_load(&waker, RELAXED));
+	return NULL;
+}
+
+static void
+test_a_plain_thread_wakes_the_driver(void **state)
+{
+	pthread_t thread;
+
+	atomic_ptr_store(&waker, NULL, RELAXED);
+	assert_int_equal(pthread_create(&thread, NULL, wake_when_there, NULL),
+			 0);
+	assert_int_equal(weir_runtime_block_on(rt, &wait_ops, NULL, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static int
+take_events(struct weir_context *ctx, void *state)
+{
+	struct weir_null **null = state;
+	int n = weir_null_recv(ctx, *null);
+
+	return n < 0 ? n : n == 3 ? WEIR_DONE : -EINVAL;
+}
+
+static void *
+post_events(void *null)
+{
+	weir_null_post(null, 3);
+	return NULL;
+}
+
+static void
+test_the_driver_polls_sources(void **state)
+{
+	const struct weir_task_ops ops = {
+		.name = "take",
+		.state_size = sizeof(struct weir_null *),
+		.poll = take_events,
+	};
+	struct weir_null *null = weir_null_create(rt, 0);
+	pthread_t thread;
+
+	assert_non_null(null);
+	assert_int_equal(pthread_create(&thread, NULL, post_events, null), 0);
+	assert_int_equal(weir_runtime_block_on(rt, &ops, &null, NULL), 0);
+	pthread_join(thread, NULL);
+	weir_null_free(null);
+}
+
+static void *
+block_for_ever(void *arg)
+{
+	struct atomic_u32 *cancelled = arg;
+
+	if (weir_runtime_block_on(rt, &wait_ops, NULL, NULL) == -ECANCELED)
+		atomic_u32_fetch_add(cancelled, 1, RELAXED);
+	return NULL;
+}
+
+static void
+test_shutdown_ends_those_who_block(void **state)
+{
+	struct atomic_u32 cancelled = { 0 };
+	pthread_t threads[3];
+	unsigned int i;
+
+	atomic_ptr_store(&waker, NULL, RELAXED);
+	atomic_u32_store(&drops, 0, RELAXED);
+	for (i = 0; i < RTE_DIM(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						block_for_ever, &cancelled),
+				 0);
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	for (i = 0; i < RTE_DIM(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(atomic_u32_load(&cancelled, RELAXED),
+			 RTE_DIM(threads));
+	assert_int_equal(atomic_u32_load(&drops, RELAXED), RTE_DIM(threads));
+	weir_waker_drop(atomic_ptr_exchange(&waker, NULL, RELAXED));
+}
+
+static void
+test_shutdown_ends_tasks_that_nobody_drives(void **state)
+{
+	unsigned int i;
+
+	atomic_u32_store(&drops, 0, RELAXED);
+	for (i = 0; i < 10; i++)
+		weir_join_detach(weir_task_spawn(rt, &wait_ops, NULL, NULL));
+	assert_int_equal(weir_runtime_shutdown(rt, 0, NULL), 0);
+	assert_int_equal(atomic_u32_load(&drops, RELAXED), 10);
+	/* And what comes later is refused. */
+	assert_int_equal(weir_runtime_block_on(rt, &wait_ops, NULL, NULL),
+			 -ECANCELED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_block_on_runs_tasks_on_the_calling_thread),
+		TEST(test_threads_pass_the_core_between_them),
+		TEST(test_nested_block_on_is_refused),
+		TEST(test_a_plain_thread_wakes_the_driver),
+		TEST(test_the_driver_polls_sources),
+		TEST(test_shutdown_ends_those_who_block),
+		TEST(test_shutdown_ends_tasks_that_nobody_drives),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
