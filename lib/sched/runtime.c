@@ -175,6 +175,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->id = id;
 	weir__owned_init(&node->home.owned, workers);
 	weir__idle_init(&node->idle, workers);
+	node->home.hooks = o->hooks != NULL ? &rt->hooks : NULL;
 	node->near = rte_zmalloc_socket(
 		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id);
 	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
@@ -229,6 +230,8 @@ create_empty(const struct weir_options *options)
 	if (rt == NULL)
 		return NULL;
 	rt->options = *options;
+	if (options->hooks != NULL)
+		rt->hooks = *options->hooks;
 	rt->max_poll_gap = options->max_poll_gap_us * us;
 	rt->cross_node_age = options->cross_node_age_us * us;
 	rt->inject_target = INJECT_TARGET_US * us;
@@ -411,6 +414,7 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		      const void *state, void *result)
 {
 	struct weir_join *join;
+	int rc;
 
 	if (weir__on_worker())
 		return -EDEADLK;
@@ -419,7 +423,8 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		return -rte_errno;
 	if (rt->options.current_thread)
 		weir__current_run(rt, join);
-	return weir_join_wait(join, result);
+	rc = weir_join_wait(join, result);
+	return rc == -ECANCELED ? weir__shutdown_reason(rt) : rc;
 }
 
 unsigned int

@@ -295,6 +295,7 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		atomic_u64_fetch_add(&rt->cells, 1, RELAXED);
 	init_task(t, home, ops, state, attr);
 	t->id = next_id(rt, c);
+	task_hook(t, task_spawn);
 	if (likely(weir__owned_insert(&home->home.owned, t,
 				      c != NULL ? c->worker->idle_bit : 0)))
 		weir__schedule(t);

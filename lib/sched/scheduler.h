@@ -101,6 +101,7 @@ enum runtime_phase {
 struct weir_runtime {
 	/* Written at start only. */
 	struct weir_options options;
+	struct weir_hooks hooks;
 	struct topology topology;
 	uint64_t max_poll_gap; /* TSC cycles */
 	uint64_t cross_node_age;
@@ -122,6 +123,7 @@ struct weir_runtime {
 	pthread_cond_t stopped;
 	enum runtime_phase phase;
 	bool lcores_back;
+	int failure; /* that shut it down */
 	uint64_t entries_left;
 
 	/* Current-thread runtime: see current.c. Under the mutex. */
@@ -187,6 +189,14 @@ weir__worker_main(void *worker);
 void
 weir__drive(struct core *c, const struct weir_join *until);
 
+/* A hook of the worker, if there is one. */
+#define worker_hook(w, hook)                                       \
+	do {                                                       \
+		const struct weir_hooks *hooks_ = &(w)->rt->hooks; \
+		if (unlikely(hooks_->hook != NULL))                \
+			hooks_->hook(hooks_->arg, (w)->index);     \
+	} while (0)
+
 /* current.c */
 void
 weir__current_run(struct weir_runtime *rt, struct weir_join *join);
@@ -194,6 +204,9 @@ void
 weir__current_shutdown(struct weir_runtime *rt);
 
 /* shutdown.c */
+/* The failure that shut the runtime down, or -ECANCELED. */
+int
+weir__shutdown_reason(struct weir_runtime *rt);
 void
 weir__shutdown_worker(struct core *c);
 

@@ -20,10 +20,13 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <time.h>
 
+#include <rte_errno.h>
 #include <rte_launch.h>
 
+#include "base/log.h"
 #include "sched/scheduler.h"
 
 /* Step 1, once. */
@@ -151,6 +154,51 @@ fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 	report->ring_entries = rt->entries_left;
 }
 
+/* Step 1, whoever comes first. With the mutex. */
+static void
+begin(struct weir_runtime *rt, int failure)
+{
+	if (rt->phase != RUNTIME_RUNNING)
+		return;
+	rt->phase = RUNTIME_STOPPING;
+	rt->failure = failure;
+	close_all(rt);
+}
+
+void
+weir_runtime_shutdown_begin(struct weir_runtime *rt)
+{
+	pthread_mutex_lock(&rt->mutex);
+	begin(rt, 0);
+	pthread_mutex_unlock(&rt->mutex);
+}
+
+int
+weir__shutdown_reason(struct weir_runtime *rt)
+{
+	int failure;
+
+	pthread_mutex_lock(&rt->mutex);
+	failure = rt->failure;
+	pthread_mutex_unlock(&rt->mutex);
+	return failure != 0 ? failure : -ECANCELED;
+}
+
+void
+weir__task_failed(const struct task *t)
+{
+	struct weir_runtime *rt = node_of_home(t->home)->rt;
+
+	WEIR_LOG(ERR,
+		 "task %s (%" PRIx64 ") failed, and nobody awaits it: %s\n",
+		 t->ops->name, t->id, rte_strerror(-t->outcome));
+	if (rt->options.on_failure != WEIR_FAILURE_SHUTDOWN)
+		return;
+	pthread_mutex_lock(&rt->mutex);
+	begin(rt, t->outcome);
+	pthread_mutex_unlock(&rt->mutex);
+}
+
 int
 weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		      struct weir_shutdown_report *report)
@@ -161,12 +209,9 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 	if (weir__on_worker())
 		return -EDEADLK;
 	pthread_mutex_lock(&rt->mutex);
-	if (rt->phase == RUNTIME_RUNNING) {
-		rt->phase = RUNTIME_STOPPING;
-		close_all(rt);
-		if (rt->options.current_thread)
-			weir__current_shutdown(rt);
-	}
+	begin(rt, 0);
+	if (rt->options.current_thread)
+		weir__current_shutdown(rt);
 	while (rt->phase != RUNTIME_STOPPED && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&rt->stopped, &rt->mutex,
 					    &deadline);

@@ -9,12 +9,24 @@
  */
 
 #include <weir_common.h>
+#include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_task.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** What a runtime does about a failure that nobody awaits. */
+enum weir_failure {
+	/** One line in the log, with the task's name, id and errno. */
+	WEIR_FAILURE_LOG,
+	/**
+	 * As above, and the runtime shuts down; weir_runtime_block_on() then
+	 * returns the failure instead of -ECANCELED.
+	 */
+	WEIR_FAILURE_SHUTDOWN,
+};
 
 /** How a runtime is built. Fill with weir_options_init(), then change. */
 struct weir_options {
@@ -105,6 +117,15 @@ struct weir_options {
 	 */
 	unsigned int cross_node_age_us;
 
+	/**
+	 * What becomes of a failure that nobody awaits: the task returned
+	 * -errno and its handle was detached. Default WEIR_FAILURE_LOG.
+	 */
+	enum weir_failure on_failure;
+
+	/** The application's hooks; copied. NULL: none. Default NULL. */
+	const struct weir_hooks *hooks;
+
 	/** Seed of victim choice, to repeat it; 0: from the TSC. Default 0. */
 	uint64_t seed;
 };
@@ -153,6 +174,13 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		      struct weir_shutdown_report *report);
 
 /**
+ * Begins what weir_runtime_shutdown() does and does not wait for it. Any
+ * thread, tasks included.
+ */
+WEIR_API void
+weir_runtime_shutdown_begin(struct weir_runtime *rt);
+
+/**
  * Shuts down if that has not been done, and gives the memory back.
  *
  * Join handles and wakers that still exist stay valid; the last one to go
@@ -167,7 +195,8 @@ weir_runtime_free(struct weir_runtime *rt);
  * be in this call: one runs tasks, and when its own has ended hands over to the
  * next.
  *
- * @return The outcome, as weir_join_wait(); -EDEADLK on a worker, -EINVAL or
+ * @return The outcome, as weir_join_wait(); the failure that shut the runtime
+ * down, see weir_options.on_failure; -EDEADLK on a worker, -EINVAL or
  * -ENOMEM when it could not be started: in these three cases the state still
  * is the caller's.
  *

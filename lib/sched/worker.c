@@ -214,6 +214,7 @@ park(struct core *c)
 	bool last;
 
 	counter_add(&w->counters, parks, 1);
+	worker_hook(w, park);
 	if (c->woken)
 		counter_add(&w->counters, noop_wakes, 1);
 	c->woken = false;
@@ -245,6 +246,7 @@ park(struct core *c)
 	c->searching = true;
 	c->woken = true;
 awake:
+	worker_hook(w, unpark);
 	/* Sleep is not task time. */
 	c->tuned_at = c->last_poll;
 	c->tuned_tick = c->tick;
@@ -297,11 +299,13 @@ weir__drive(struct core *c, const struct weir_join *until)
 	c->tuned_tick = c->tick;
 	rte_rcu_qsbr_thread_register(qsbr, w->index);
 	rte_rcu_qsbr_thread_online(qsbr, w->index);
+	worker_hook(w, thread_start);
 	loop(c, until);
 	rte_rcu_qsbr_thread_offline(qsbr, w->index);
 	rte_rcu_qsbr_thread_unregister(qsbr, w->index);
 	if (stopping(c))
 		weir__shutdown_worker(c);
+	worker_hook(w, thread_stop);
 	weir__core = NULL;
 }
 

@@ -23,13 +23,21 @@ task_of(struct weir_join *join)
 	return (struct task *)join;
 }
 
-void
-weir__join_drop_result(struct task *t)
+static void
+drop_result(struct task *t)
 {
 	const struct weir_task_ops *ops = t->ops;
 
 	if (t->outcome == 0 && ops->result_drop != NULL)
 		ops->result_drop(t->bytes + ops->result_offset);
+}
+
+void
+weir__join_drop_outcome(struct task *t)
+{
+	drop_result(t);
+	if (t->outcome != 0 && t->outcome != -ECANCELED)
+		weir__task_failed(t);
 }
 
 /* Ends the handle; the result has been dealt with if there is one. */
@@ -55,7 +63,7 @@ take(struct task *t, void *result)
 		memcpy(result, t->bytes + t->ops->result_offset,
 		       t->ops->result_size);
 	else
-		weir__join_drop_result(t);
+		drop_result(t);
 	end_handle(t, state_join_drop(&t->state));
 	return rc;
 }
@@ -170,7 +178,7 @@ weir_join_detach(struct weir_join *join)
 		return;
 	old = state_join_drop(&t->state);
 	if (old & STATE_COMPLETE)
-		weir__join_drop_result(t);
+		weir__join_drop_outcome(t);
 	end_handle(t, old);
 }
 

@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "task/cell.h"
 #include "task/task.h"
+#include "task/weir_hooks.h"
 
 #define OWNED_MAX_SHARDS 64
 
@@ -31,6 +32,7 @@ struct owned {
 /* What the tasks of one node share; a part of the scheduler's node. */
 struct task_home {
 	struct cell_pools cells;
+	const struct weir_hooks *hooks; /* NULL: none of those for tasks */
 	struct owned owned;
 };
 
@@ -65,8 +67,8 @@ weir__owned_shutdown(struct owned *o, unsigned int hint);
 uint64_t
 weir__owned_count(struct owned *o);
 
-/* join.c: releases a result that nobody will take. */
+/* join.c: nobody will take the outcome. */
 void
-weir__join_drop_result(struct task *t);
+weir__join_drop_outcome(struct task *t);
 
 #endif

@@ -39,10 +39,11 @@ end_task(struct task *t, int32_t outcome)
 	unsigned int refs = 1;
 
 	drop_state(t);
+	task_hook(t, task_end);
 	t->outcome = outcome;
 	now = state_to_complete(&t->state);
 	if (!(now & STATE_JOIN_INTEREST)) {
-		weir__join_drop_result(t);
+		weir__join_drop_outcome(t);
 	} else if (now & STATE_JOIN_WAKER) {
 		weir_waker_wake_by_ref(t->join_waiter);
 		now = state_join_waker_done(&t->state);
@@ -99,8 +100,11 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	}
 	ctx->task = t;
 	ctx->yield = false;
+	task_hook(t, task_before_poll);
 	rc = t->ops->poll(ctx, t->bytes);
+	task_hook(t, task_after_poll);
 	ctx->task = NULL;
+	weir_context_budget_resume(ctx);
 	if (rc == WEIR_PENDING)
 		return after_pending(t, ctx);
 	end_task(t, outcome_of(rc));
@@ -129,6 +133,7 @@ weir__task_refuse(struct task *t)
 	uint64_t refs_left = STATE_REF_ONE | STATE_JOIN_INTEREST;
 
 	drop_state(t);
+	task_hook(t, task_end);
 	t->outcome = -ECANCELED;
 	atomic_u64_store(&t->state.word, refs_left | STATE_COMPLETE, RELAXED);
 }
@@ -156,4 +161,23 @@ weir_context_spend(struct weir_context *ctx, unsigned int units)
 	}
 	context_charge(ctx, units);
 	return 0;
+}
+
+void
+weir_context_budget_suspend(struct weir_context *ctx)
+{
+	if (ctx->suspended)
+		return;
+	ctx->suspended = true;
+	ctx->kept = ctx->budget;
+	ctx->budget = UINT32_MAX;
+}
+
+void
+weir_context_budget_resume(struct weir_context *ctx)
+{
+	if (likely(!ctx->suspended))
+		return;
+	ctx->suspended = false;
+	ctx->budget = ctx->kept;
 }

@@ -63,6 +63,8 @@ struct weir_context {
 	uint32_t budget;
 	bool yield;	    /* asked to go to the back of the queue */
 	bool out_of_budget; /* asked because its budget was empty */
+	bool suspended;	    /* the budget is set aside, in `kept` */
+	uint32_t kept;
 };
 
 /* Takes units off the budget, or what is left of it. */
@@ -71,6 +73,16 @@ context_charge(struct weir_context *ctx, uint32_t units)
 {
 	ctx->budget = units < ctx->budget ? ctx->budget - units : 0;
 }
+
+/* A hook for the task, if there is one. */
+#define task_hook(t, hook)                                               \
+	do {                                                             \
+		const struct weir_hooks *hooks_ = (t)->home->hooks;      \
+		if (unlikely(hooks_ != NULL && hooks_->hook != NULL))    \
+			hooks_->hook(hooks_->arg,                        \
+				     &(struct weir_task_info){           \
+					     (t)->id, (t)->ops->name }); \
+	} while (0)
 
 /* What the scheduler must do with a task after it ran. */
 enum task_next {
@@ -143,8 +155,11 @@ task_is_local(const struct task *t)
 void
 weir__schedule(struct task *t);
 
-/*
- * Takes the memory of a cell back: weir__cell_free() with its worker's cache.
+/* A task failed and nobody will ask for its outcome. Any thread. */
+void
+weir__task_failed(const struct task *t);
+
+/* Takes the memory of a cell back: weir__cell_free() with its worker's cache.
  */
 void
 weir__cell_put(struct task *t);

@@ -197,6 +197,18 @@ weir_context_yield(struct weir_context *ctx);
 WEIR_API int
 weir_context_spend(struct weir_context *ctx, unsigned int units);
 
+/**
+ * Sets the budget aside: until weir_context_budget_resume(), or the end of the
+ * poll, waits do not make the task yield. For a section that must be done in
+ * one go; others wait meanwhile.
+ */
+WEIR_API void
+weir_context_budget_suspend(struct weir_context *ctx);
+
+/** Goes on with the budget that was left. */
+WEIR_API void
+weir_context_budget_resume(struct weir_context *ctx);
+
 /** The runtime that the task runs on. */
 WEIR_API struct weir_runtime *
 weir_context_runtime(const struct weir_context *ctx);

@@ -193,17 +193,16 @@ node_index_finds_ids_with_holes(void **state)
 static void
 real_machine_has_every_lcore_on_a_node(void **state)
 {
-	unsigned int lcores[RTE_MAX_LCORE], n = 0, lcore, i;
+	unsigned int ids[RTE_MAX_LCORE], n = 0, lcore, i;
 	struct topology t;
 
 	RTE_LCORE_FOREACH(lcore)
-		lcores[n++] = lcore;
-	assert_int_equal(weir__topology_read(&t, lcores, n), 0);
+		ids[n++] = rte_lcore_to_socket_id(lcore);
+	assert_int_equal(weir__topology_read(&t, ids, n), 0);
 	assert_in_range(t.nb_nodes, 1, n);
 	for (i = 0; i < n; i++)
-		assert_in_range(weir__topology_node_index(
-					&t, rte_lcore_to_socket_id(lcores[i])),
-				0, t.nb_nodes - 1);
+		assert_in_range(weir__topology_node_index(&t, ids[i]), 0,
+				t.nb_nodes - 1);
 	for (i = 0; i < t.nb_nodes; i++) {
 		assert_int_not_equal(t.distance[i][i], 0);
 		check_rules(&t, i);
@@ -211,14 +210,15 @@ real_machine_has_every_lcore_on_a_node(void **state)
 }
 
 static void
-reading_takes_only_the_nodes_of_the_lcores(void **state)
+reading_takes_each_node_once(void **state)
 {
-	unsigned int lcore = rte_get_main_lcore();
+	unsigned int id = rte_lcore_to_socket_id(rte_get_main_lcore());
+	const unsigned int ids[] = { id, id, id };
 	struct topology t;
 
-	assert_int_equal(weir__topology_read(&t, &lcore, 1), 0);
+	assert_int_equal(weir__topology_read(&t, ids, RTE_DIM(ids)), 0);
 	assert_int_equal(t.nb_nodes, 1);
-	assert_int_equal(t.id[0], rte_lcore_to_socket_id(lcore));
+	assert_int_equal(t.id[0], id);
 }
 
 int
@@ -234,7 +234,7 @@ main(void)
 		cmocka_unit_test(any_machine_is_ordered),
 		cmocka_unit_test(node_index_finds_ids_with_holes),
 		cmocka_unit_test(real_machine_has_every_lcore_on_a_node),
-		cmocka_unit_test(reading_takes_only_the_nodes_of_the_lcores),
+		cmocka_unit_test(reading_takes_each_node_once),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
