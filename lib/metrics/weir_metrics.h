@@ -21,7 +21,7 @@ extern "C" {
 struct weir_worker_stats {
 	unsigned int lcore;	  /**< EAL lcore it runs on */
 	unsigned int node;	  /**< NUMA node id of that lcore */
-	uint64_t polls;		  /**< task polls */
+	uint64_t polls;		  /**< tasks taken to be polled */
 	uint64_t parks;		  /**< times it had nothing to run */
 	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
 	uint64_t steal_ops;	  /**< times it took tasks from another */

@@ -14,8 +14,8 @@
  * Invariants:
  * I1 A push is never refused but for a closed queue, and never lost.
  * I2 While anything is spilled, pushes go to the list, so that the older
- *    entries, in the ring, come out first. Between pushers that race with the
- *    change the order is open.
+ *    entries, in the ring, come out first. The order is open between pushers
+ *    that race with the change, and for a popper that meets it.
  * I3 `spilled` is at least the length of list and stash: it is raised before a
  *    push to the list and lowered after a pop.
  * I4 What is pushed while the queue is being finished is dropped either by
@@ -200,12 +200,4 @@ weir__inject_finish(struct inject *q)
 	/* [inject:F1] */
 	atomic_fence(SEQ_CST);
 	drain(q);
-}
-
-unsigned int
-weir__inject_left(const struct inject *q)
-{
-	if (atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED)
-		return 0;
-	return weir__inject_len(q);
 }

@@ -59,13 +59,6 @@ weir__inject_len(const struct inject *q)
 	       (unsigned int)atomic_u64_load(&q->spilled, RELAXED);
 }
 
-/*
- * Entries that nobody will take: none once the queue is finished, since what a
- * late pusher has put there it drops itself (inject.c, I4).
- */
-unsigned int
-weir__inject_left(const struct inject *q);
-
 /* Refuses what comes from here on. Any thread. */
 void
 weir__inject_close(struct inject *q);

@@ -96,6 +96,16 @@ check_range(const struct weir_options *o, const struct range *r, char *error,
 }
 
 static int
+check_inject_interval(const struct weir_options *o, char *error, size_t size)
+{
+	if (o->inject_interval != 1)
+		return 0;
+	return invalid(error, size,
+		       "inject_interval: 1 would starve the workers' own "
+		       "queues; give 0 or at least 2");
+}
+
+static int
 check_lcore(const struct weir_options *o, unsigned int i, char *error,
 	    size_t size)
 {
@@ -155,6 +165,8 @@ weir_options_validate(const struct weir_options *options, char *error,
 	rc = check_name(options->name, error, size);
 	for (i = 0; rc == 0 && i < RTE_DIM(ranges); i++)
 		rc = check_range(options, &ranges[i], error, size);
+	if (rc == 0)
+		rc = check_inject_interval(options, error, size);
 	if (rc == 0)
 		rc = check_lcores(options, error, size);
 	return rc;

@@ -7,8 +7,8 @@
  *    back: wakers and join handles may outlive it. `cells` counts cells that
  *    other threads than workers took minus those they gave back, plus OWNER
  *    while the owner holds the runtime. Workers count their own; when they are
- *    gone their sum is added. Whoever brings the count to zero takes everything
- *    down.
+ *    gone their sum is added. A thread inside block_on counts as a cell.
+ *    Whoever brings the count to zero takes everything down.
  */
 
 #include <errno.h>
@@ -421,10 +421,15 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	join = weir_task_spawn(rt, ops, state, NULL);
 	if (join == NULL)
 		return -rte_errno;
+	/* M1: the runtime may be freed while we are in here. */
+	atomic_u64_fetch_add(&rt->cells, 1, RELAXED);
 	if (rt->options.current_thread)
 		weir__current_run(rt, join);
 	rc = weir_join_wait(join, result);
-	return rc == -ECANCELED ? weir__shutdown_reason(rt) : rc;
+	if (rc == -ECANCELED)
+		rc = weir__shutdown_reason(rt);
+	weir__runtime_unref(rt);
+	return rc;
 }
 
 unsigned int

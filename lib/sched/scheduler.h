@@ -124,7 +124,6 @@ struct weir_runtime {
 	enum runtime_phase phase;
 	bool lcores_back;
 	int failure; /* that shut it down */
-	uint64_t entries_left;
 
 	/* Current-thread runtime: see current.c. Under the mutex. */
 	bool core_taken;

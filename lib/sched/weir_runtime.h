@@ -73,7 +73,7 @@ struct weir_options {
 	 * Ticks after which the inject queue is served before the worker's own
 	 * queue. Smaller: outside work waits less. Larger: fewer looks at a
 	 * shared cache line. 0: self-tuned, so that the looks are about 200 us
-	 * apart, between 2 and 127 ticks. 0 or 1 to 100000, default 0.
+	 * apart, between 2 and 127 ticks. 0 or 2 to 100000, default 0.
 	 */
 	unsigned int inject_interval;
 
@@ -165,7 +165,8 @@ weir_runtime_create(const struct weir_options *options);
  * @param timeout_ms  Milliseconds to wait for tasks that do not return from
  *                    poll; UINT64_MAX: for ever.
  * @param report      What is left; may be NULL.
- * @return 0; -ETIMEDOUT (call again to go on waiting); -EDEADLK on a worker.
+ * @return 0: the lcores are EAL's again; -ETIMEDOUT: they are not yet (call
+ * again to go on waiting); -EDEADLK on a worker.
  *
  * Any thread that is not a worker; a second call returns what the first did.
  */
@@ -174,8 +175,9 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		      struct weir_shutdown_report *report);
 
 /**
- * Begins what weir_runtime_shutdown() does and does not wait for it. Any
- * thread, tasks included.
+ * Begins what weir_runtime_shutdown() does and does not wait for it. In a
+ * current-thread runtime that nobody drives, that one has to come for it to
+ * happen. Any thread, tasks included.
  */
 WEIR_API void
 weir_runtime_shutdown_begin(struct weir_runtime *rt);

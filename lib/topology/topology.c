@@ -13,11 +13,15 @@ have_libnuma(void)
 	return numa_available() >= 0;
 }
 
-static void
+static int
 add_node(struct topology *t, unsigned int id)
 {
-	if (weir__topology_node_index(t, id) < 0)
-		t->id[t->nb_nodes++] = id;
+	if (weir__topology_node_index(t, id) >= 0)
+		return 0;
+	if (t->nb_nodes == TOPOLOGY_MAX_NODES)
+		return -E2BIG;
+	t->id[t->nb_nodes++] = id;
+	return 0;
 }
 
 static uint8_t
@@ -37,11 +41,9 @@ weir__topology_read(struct topology *t, const unsigned int *ids, unsigned int n)
 	unsigned int i, j;
 
 	t->nb_nodes = 0;
-	for (i = 0; i < n; i++) {
-		if (t->nb_nodes == TOPOLOGY_MAX_NODES)
+	for (i = 0; i < n; i++)
+		if (add_node(t, ids[i]) < 0)
 			return -E2BIG;
-		add_node(t, ids[i]);
-	}
 	for (i = 0; i < t->nb_nodes; i++)
 		for (j = 0; j < t->nb_nodes; j++)
 			t->distance[i][j] = read_distance(t->id[i], t->id[j]);

@@ -361,6 +361,46 @@ pushing_across_the_end_leaks_nothing(void **state)
 	}
 }
 
+/* A push so long that the queue is finished in the middle of it. */
+#define LONG_PUSH 100000u
+
+static void *
+push_long(void *arg)
+{
+	struct race *r = arg;
+
+	if (!push_chain(&r->q, r->tasks, 0, LONG_PUSH))
+		abort();
+	return NULL;
+}
+
+/* I4 */
+static void
+pusher_that_is_late_drops_what_it_pushed(void **state)
+{
+	unsigned int round;
+	pthread_t thread;
+	struct race r;
+
+	r.tasks = rig_tasks(LONG_PUSH);
+	for (round = 0; round < 5; round++) {
+		init(&r.q);
+		assert_int_equal(pthread_create(&thread, NULL, push_long, &r),
+				 0);
+		/* What is to be spilled is counted first (I3). */
+		rig_wait_until(weir__inject_len(&r.q) >= RING);
+		weir__inject_close(&r.q);
+		weir__inject_finish(&r.q);
+		pthread_join(thread, NULL);
+		expect_empty(&r.q);
+		expect_refs(r.tasks, 0, LONG_PUSH, 1);
+		weir__inject_fini(&r.q);
+		free(r.tasks);
+		r.tasks = rig_tasks(LONG_PUSH);
+	}
+	free(r.tasks);
+}
+
 int
 main(void)
 {
@@ -375,6 +415,7 @@ main(void)
 		cmocka_unit_test(init_tells_why_it_failed),
 		cmocka_unit_test(many_pushers_and_poppers_lose_nothing),
 		cmocka_unit_test(pushing_across_the_end_leaks_nothing),
+		cmocka_unit_test(pusher_that_is_late_drops_what_it_pushed),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The end of a runtime against threads that are still inside a wake-up. This
- * program stands in front of two functions of the inject queue, and holds
- * threads up at their end.
+ * The end of a runtime against threads that are still inside one of its
+ * functions: this program stands in front of some, and holds threads up there.
  */
 
 #include "unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -119,6 +119,66 @@ push_across_the_end_is_not_reported_as_left_behind(void **state)
 	assert_int_equal(report.ring_entries, 0);
 }
 
+static struct atomic_u32 stop_waits;
+/* Was the runtime gone when block_on asked it for the reason of its end? */
+static struct atomic_u32 asked_the_dead;
+
+int
+__real_weir_join_wait(struct weir_join *join, void *result);
+int
+__wrap_weir_join_wait(struct weir_join *join, void *result);
+
+int
+__wrap_weir_join_wait(struct weir_join *join, void *result)
+{
+	rig_wait_until(!rig_get(&stop_waits));
+	return __real_weir_join_wait(join, result);
+}
+
+int
+__real_weir__shutdown_reason(struct weir_runtime *rt);
+int
+__wrap_weir__shutdown_reason(struct weir_runtime *rt);
+
+int
+__wrap_weir__shutdown_reason(struct weir_runtime *rt)
+{
+	if (rig_runtime_exists("weir"))
+		return __real_weir__shutdown_reason(rt);
+	rig_set(&asked_the_dead, 1);
+	return -EFAULT;
+}
+
+static void *
+block(void *rt)
+{
+	int rc = weir_runtime_block_on(rt, &rig_wait_ops, &rig.told, NULL);
+
+	return (void *)(intptr_t)rc;
+}
+
+/* A thread that is late to leave block_on, in the middle of its return. */
+static void
+blocked_thread_leaves_a_runtime_that_was_freed(void **state)
+{
+	struct weir_waker *w;
+	pthread_t thread;
+	void *rc;
+
+	rig_set(&asked_the_dead, 0);
+	rig_set(&stop_waits, 1);
+	assert_int_equal(pthread_create(&thread, NULL, block, rig.rt), 0);
+	w = rig_take_waker(&rig.waker);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	weir_waker_drop(w);
+	rig_set(&stop_waits, 0);
+	pthread_join(thread, &rc);
+	assert_int_equal((int)(intptr_t)rc, -ECANCELED);
+	assert_int_equal(rig_get(&asked_the_dead), 0);
+	assert_false(rig_runtime_exists("weir"));
+}
+
 static void *
 spawn_one(void *arg)
 {
@@ -150,6 +210,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(runtime_stays_until_the_last_wake_up_is_over),
 		RIG_TESTS(push_across_the_end_is_not_reported_as_left_behind),
+		RIG_TESTS(blocked_thread_leaves_a_runtime_that_was_freed),
 		RIG_TESTS(shutdown_does_not_wait_for_a_thread_that_spawns),
 	};
 

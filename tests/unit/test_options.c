@@ -141,6 +141,18 @@ name_has_one_to_eight_characters(void **state)
 }
 
 static void
+inject_interval_leaves_the_own_queue_its_turn(void **state)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.inject_interval = 1;
+	expect_invalid(&o, "inject_interval", "1 would starve");
+	o.inject_interval = 2;
+	expect_valid(&o);
+}
+
+static void
 lcores_are_worker_lcores_each_once(void **state)
 {
 	unsigned int main_lcore = rte_get_main_lcore();
@@ -431,6 +443,7 @@ main(void)
 		cmocka_unit_test(every_number_has_its_bounds),
 		cmocka_unit_test(ring_size_is_a_power_of_two),
 		cmocka_unit_test(name_has_one_to_eight_characters),
+		cmocka_unit_test(inject_interval_leaves_the_own_queue_its_turn),
 		cmocka_unit_test(lcores_are_worker_lcores_each_once),
 		cmocka_unit_test(failed_create_says_why_and_leaks_nothing),
 		cmocka_unit_test(memory_that_ends_at_any_point_leaks_nothing),

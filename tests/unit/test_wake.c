@@ -66,10 +66,10 @@ dropped_waker_wakes_nobody(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	weir_waker_drop(NULL);
 	/* Whatever that had queued would have come first. */
-	assert_int_equal(weir_join_wait(rig_spawn(rig.rt, &rig_done_ops,
-						  &rig.told),
-					NULL),
-			 0);
+	assert_int_equal(
+		weir_join_wait(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
+			       NULL),
+		0);
 	rig_expect_log(2, 1, 1);
 	weir_join_abort(join);
 	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
@@ -91,10 +91,10 @@ many_wakes_before_a_poll_are_one(void **state)
 	rig_unblock(&b);
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	/* Queued behind all that the wakes had queued. */
-	assert_int_equal(weir_join_wait(rig_spawn(rig.rt, &rig_done_ops,
-						  &rig.told),
-					NULL),
-			 0);
+	assert_int_equal(
+		weir_join_wait(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
+			       NULL),
+		0);
 	rig_expect_log(3, 1, 1);
 	rig_set(&rig.go, 1);
 	weir_waker_wake(w);
