@@ -227,9 +227,14 @@ def can_make_namespaces():
     name = f"weir-demo-{os.getpid()}-try"
     try:
         run("ip", "netns", "add", name)
-        run("ip", "netns", "del", name)
     except Failure:
         return False
+    try:
+        run("ip", "netns", "exec", name, "true")
+    except Failure:
+        return False
+    finally:
+        run("ip", "netns", "del", name)
     return True
 
 
@@ -415,7 +420,8 @@ def main():
             return demo_pcap(args.binary)
         if can_make_namespaces():
             return demo_network(args.binary, args.seconds)
-        say("demo: network namespaces need root; packet files do instead")
+        say("demo: no network namespaces here (they need root); packet files "
+            "do instead")
         return demo_pcap(args.binary)
     except Failure as failure:
         print(f"tools/demo: {failure}", file=sys.stderr)
