@@ -16,6 +16,7 @@
 
 struct lock {
 	struct atomic_u32 held;
+	struct atomic_u32 waiting; /* in lock_acquire(), past its first try */
 };
 
 #define LOCK_SPINS 64
@@ -24,10 +25,11 @@ static inline void
 lock_init(struct lock *l)
 {
 	atomic_u32_store(&l->held, 0, RELAXED);
+	atomic_u32_store(&l->waiting, 0, RELAXED);
 }
 
 static inline bool
-lock_try(struct lock *l)
+lock_grab(struct lock *l)
 {
 	/*
 	 * [lock:A1] pairs with the release in lock_release(): without it the
@@ -37,18 +39,32 @@ lock_try(struct lock *l)
 	       atomic_u32_exchange(&l->held, 1, ACQUIRE) == 0;
 }
 
+/*
+ * Gives way to those that wait: a worker that polls takes its sources' locks
+ * again and again, and would keep others out.
+ */
+static inline bool
+lock_try(struct lock *l)
+{
+	return atomic_u32_load(&l->waiting, RELAXED) == 0 && lock_grab(l);
+}
+
 static inline void
 lock_acquire(struct lock *l)
 {
 	unsigned int spins = 0;
 
-	while (!lock_try(l)) {
+	if (lock_grab(l))
+		return;
+	atomic_u32_fetch_add(&l->waiting, 1, RELAXED);
+	while (!lock_grab(l)) {
 		atomic_pause();
 		if (++spins == LOCK_SPINS) {
 			sched_yield();
 			spins = 0;
 		}
 	}
+	atomic_u32_fetch_sub(&l->waiting, 1, RELAXED);
 }
 
 static inline void

@@ -84,7 +84,7 @@ poll_source(struct weir_source *src, bool rescue)
 		rc = src->ops->poll(src->priv);
 		atomic_u64_add_owner(&src->polls, 1);
 		if (unlikely(rc < 0))
-			src->error = -rc;
+			src->error = (int16_t)-rc;
 		if (rc != 0) {
 			atomic_u64_add_owner(&src->events, 1);
 			if (rescue)
@@ -271,9 +271,9 @@ tell(struct weir_source *src, int error, bool close)
 
 	lock_acquire(&src->lock);
 	if (!close)
-		src->alert = error;
+		src->alert = (int16_t)error;
 	else if (src->error == 0)
-		src->error = error;
+		src->error = (int16_t)error;
 	w = disarm(src);
 	lock_release(&src->lock);
 	if (w != NULL)

@@ -44,9 +44,9 @@ struct weir_source {
 	struct lock lock;
 
 	/* Under the lock. */
+	int16_t error; /* closed with this errno */
+	int16_t alert; /* to be told once */
 	struct weir_waker *waiter;
-	int error; /* closed with this */
-	int alert; /* to be told once */
 	struct atomic_u64 polls;
 	struct atomic_u64 events;
 	struct atomic_u64 rescues;

@@ -226,6 +226,38 @@ count_up(void *arg)
 	return 0;
 }
 
+static void *
+acquire_and_release(void *arg)
+{
+	struct lock *l = arg;
+
+	lock_acquire(l);
+	lock_release(l);
+	return NULL;
+}
+
+/* Who only tries, again and again, leaves the lock to who waits. */
+static void
+lock_try_gives_way_to_a_waiter(void **state)
+{
+	pthread_t waiter;
+	struct lock l;
+
+	lock_init(&l);
+	assert_true(lock_try(&l));
+	assert_int_equal(pthread_create(&waiter, NULL, acquire_and_release, &l),
+			 0);
+	while (atomic_u32_load(&l.waiting, RELAXED) == 0)
+		sched_yield();
+	lock_release(&l);
+	/* Fails as long as the other has not had it. */
+	while (!lock_try(&l))
+		sched_yield();
+	assert_int_equal(atomic_u32_load(&l.waiting, RELAXED), 0);
+	lock_release(&l);
+	pthread_join(waiter, NULL);
+}
+
 static void
 lock_lets_one_in_at_a_time(void **state)
 {
@@ -268,6 +300,7 @@ main(void)
 		cmocka_unit_test(rand_neighbour_seeds_are_unrelated),
 		cmocka_unit_test(rand_below_is_uniform),
 		cmocka_unit_test(lock_try_fails_while_it_is_held),
+		cmocka_unit_test(lock_try_gives_way_to_a_waiter),
 		cmocka_unit_test(lock_lets_one_in_at_a_time),
 		cmocka_unit_test(log_goes_through_dpdk),
 	};
