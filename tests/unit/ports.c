@@ -84,7 +84,7 @@ arrive(unsigned int i, uint32_t first, uint32_t end)
 void
 expect_sent(unsigned int i, uint32_t first, unsigned int n)
 {
-	void *m;
+	void *m = NULL;
 
 	for (; n > 0; n--) {
 		assert_int_equal(rte_ring_dequeue(rings[i], &m), 0);
