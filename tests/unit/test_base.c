@@ -2,6 +2,7 @@
 
 #include "unit.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
