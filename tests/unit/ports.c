@@ -98,7 +98,7 @@ int
 ports_teardown(void **state)
 {
 	unsigned int i;
-	void *m;
+	void *m = NULL;
 
 	rig_teardown(state);
 	for (i = 0; i < PORTS; i++)

@@ -26,7 +26,7 @@ leave_room(unsigned int room)
 static void
 take_fillers(unsigned int n)
 {
-	void *m;
+	void *m = NULL;
 
 	for (; n > 0; n--) {
 		assert_int_equal(rte_ring_dequeue(rings[0], &m), 0);
