@@ -47,11 +47,46 @@ def say(text):
     print(text, flush=True)
 
 
+@contextlib.contextmanager
+def later_signals():
+    """Signals wait: none comes between a program's start and our knowing it.
+
+    Gives a function that lets the program have them.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK,
+                                  (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+CHILDREN = []
+
+
+def start(argv, **kwargs):
+    """Starts a program, which end_children() ends if nobody else has."""
+    with later_signals() as let_in:
+        CHILDREN.append(subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            preexec_fn=let_in, **kwargs))
+    return CHILDREN[-1]
+
+
+def end_children():
+    for child in CHILDREN:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+
+
 def run(*argv, **kwargs):
     """Runs a tool to its end and gives its output."""
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False, **kwargs)
+    with later_signals() as let_in:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.STDOUT, preexec_fn=let_in,
+                              **kwargs)
     if done.returncode != 0:
         raise Failure(f"{' '.join(argv)}: {done.stdout.strip()}")
     return done.stdout
@@ -78,9 +113,8 @@ class Testpmd:
         argv += ["--", "--stats-period", "0.2"]
         self.lines = []
         self.changed = threading.Condition()
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
+        self.process = start(
+            argv, stderr=subprocess.STDOUT,
             env={**os.environ, "RUNTIME_DIRECTORY": self.scratch.name})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -330,18 +364,17 @@ def stream_main(role, seconds):
 
 
 def transfer(network, stack, seconds):
-    def start(end, role):
-        process = subprocess.Popen(
-            network.command(network.ends[end], sys.executable, "-B", __file__,
-                            "--stream", role, "--seconds", str(seconds), "-"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    def stream(end, role):
+        process = start(network.command(
+            network.ends[end], sys.executable, "-B", __file__,
+            "--stream", role, "--seconds", str(seconds), "-"))
         stack.callback(lambda: process.poll() is None and process.kill())
         return process
 
-    receiver = start(1, "receive")
+    receiver = stream(1, "receive")
     if receiver.stdout.readline() != "listening\n":
         raise Failure("the receiver of the TCP transfer does not start")
-    sender = start(0, "send")
+    sender = stream(0, "send")
     results = []
     for process in (sender, receiver):
         try:
@@ -426,6 +459,8 @@ def main():
     except Failure as failure:
         print(f"tools/demo: {failure}", file=sys.stderr)
         return 1
+    finally:
+        end_children()
 
 
 if __name__ == "__main__":
