@@ -9,6 +9,7 @@
  */
 
 #include <weir_common.h>
+#include <weir_dump.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_runtime.h>

@@ -117,6 +117,7 @@ create_runtime(struct testpmd *t)
 	weir_options_init(&options);
 	options.lcores = t->plan.lcores;
 	options.nb_workers = t->plan.nb_workers;
+	options.park = t->options.park;
 	/* A unit is a packet: too small a budget would split bursts. */
 	options.budget =
 		RTE_MAX(options.budget,

@@ -135,6 +135,26 @@ parse_forward_mode(const char *name, const char *value, struct options *o)
 }
 
 static int
+parse_park(const char *name, const char *value, struct options *o)
+{
+	/* By enum weir_park. */
+	static const char *const policies[] = { "poll", "pause", "interrupt",
+						"adaptive" };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(policies); i++) {
+		if (strcmp(value, policies[i]) == 0) {
+			o->park = (enum weir_park)i;
+			return STATUS_OK;
+		}
+	}
+	return REFUSE(STATUS_USAGE,
+		      "--%s %s: must be one of poll, pause, interrupt, "
+		      "adaptive",
+		      name, value);
+}
+
+static int
 parse_nb_cores(const char *name, const char *value, struct options *o)
 {
 	return parse_uint(name, value, RTE_MAX_LCORE, &o->nb_cores);
@@ -312,6 +332,9 @@ static const struct option_def option_defs[] = {
 	{ "rxd", "N", parse_rxd, "descriptors a receive queue; default 1024" },
 	{ "txd", "N", parse_txd, "descriptors a transmit queue; default 1024" },
 	{ "burst", "N", parse_burst, "packets a burst, 1 to 512; default 32" },
+	{ "park", "POLICY", parse_park,
+	  "how idle workers wait: poll (default), pause,\n"
+	  "interrupt or adaptive" },
 	{ "config", "LIST", parse_config,
 	  "(port,queue,lcore),...: the worker of each queue;\n"
 	  "default: dealt out, a port's own node first" },

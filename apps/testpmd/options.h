@@ -15,6 +15,8 @@
 #include <rte_config.h>
 #include <rte_ether.h>
 
+#include <weir_runtime.h>
+
 #define OPTIONS_CONFIG_MAX 1024
 
 struct forward_mode;
@@ -34,6 +36,7 @@ struct options {
 	uint16_t rxd;
 	uint16_t txd;
 	uint16_t burst;
+	enum weir_park park;
 	bool tx_first;
 	bool help;
 	uint64_t portmask;	  /* 0: not given */

@@ -137,8 +137,26 @@ has_one_pool(const struct plan *plan)
 	return true;
 }
 
+/* Workers that sleep need RX interrupts; a port without them is polled. */
 static int
-port_configure(struct port *port, bool one_pool)
+configure(const struct port *port, struct rte_eth_conf *conf,
+	  enum weir_park park)
+{
+	int rc;
+
+	conf->intr_conf.rxq =
+		park == WEIR_PARK_INTERRUPT || park == WEIR_PARK_ADAPTIVE;
+	rc = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, conf);
+	if (rc < 0 && conf->intr_conf.rxq) {
+		conf->intr_conf.rxq = 0;
+		rc = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq,
+					   conf);
+	}
+	return rc;
+}
+
+static int
+port_configure(struct port *port, bool one_pool, enum weir_park park)
 {
 	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
@@ -164,8 +182,7 @@ port_configure(struct port *port, bool one_pool)
 			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	}
 	port->watched = conf.intr_conf.lsc == 0;
-	return rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq,
-				     &conf);
+	return configure(port, &conf, park);
 }
 
 static int
@@ -201,11 +218,11 @@ refuse_port(const struct port *port, const char *step, int rc)
 }
 
 static int
-port_start(struct port *port, bool one_pool)
+port_start(struct port *port, bool one_pool, enum weir_park park)
 {
 	int rc;
 
-	rc = port_configure(port, one_pool);
+	rc = port_configure(port, one_pool, park);
 	if (rc < 0)
 		return refuse_port(port, "configuration", rc);
 	rc = port_setup_queues(port);
@@ -244,7 +261,7 @@ ports_start(struct plan *plan, const struct options *o)
 	}
 	rc = pools_create(plan, o);
 	for (i = 0; rc == STATUS_OK && i < plan->nb_ports; i++)
-		rc = port_start(&plan->ports[i], has_one_pool(plan));
+		rc = port_start(&plan->ports[i], has_one_pool(plan), o->park);
 	return rc;
 }
 

@@ -12,11 +12,23 @@
  *    PMD is asked again.
  * X3 A packet that was received is with the task, or in the stash, which fini
  *    frees.
+ *
+ * While the home worker sleeps, the queue's interrupt is enabled and its fd is
+ * in the worker's epoll set, and at no other time. Adding the fd each time, and
+ * not once, makes an interrupt that nobody has looked into end the next sleep
+ * too: net_tap raises it before its receive function gives the packet.
  */
+
+/* For rte_eth_dev_conf_get(). */
+#define ALLOW_EXPERIMENTAL_API
+
+#include <errno.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "base/lock.h"
+#include "burst.h"
 #include "port.h"
 #include "weir_ethdev.h"
 #include "weir_source_driver.h"
@@ -25,6 +37,7 @@ struct weir_rxq {
 	uint16_t port;
 	uint16_t queue;
 	uint16_t burst;
+	bool interrupts; /* the port is configured for them */
 	/* The stash: pkts[first] to pkts[end - 1]. */
 	uint16_t first;
 	uint16_t end;
@@ -39,10 +52,58 @@ rxq_poll(void *priv)
 
 	if (rxq->first == rxq->end) {
 		rxq->first = 0;
-		rxq->end = rte_eth_rx_burst(rxq->port, rxq->queue, rxq->pkts,
-					    rxq->burst);
+		rxq->end =
+			rx_burst(rxq->port, rxq->queue, rxq->pkts, rxq->burst);
 	}
 	return rxq->end - rxq->first;
+}
+
+/*
+ * PMDs may keep the interrupts of all queues of a port in one register, so one
+ * worker at a time changes one.
+ */
+static int
+switch_interrupt(const struct weir_rxq *rxq, bool on)
+{
+	static struct lock locks[RTE_MAX_ETHPORTS];
+	int rc;
+
+	lock_acquire(&locks[rxq->port]);
+	rc = on ? rte_eth_dev_rx_intr_enable(rxq->port, rxq->queue) :
+		  rte_eth_dev_rx_intr_disable(rxq->port, rxq->queue);
+	lock_release(&locks[rxq->port]);
+	/* Then it is on for good. */
+	return rc == -ENOTSUP ? 0 : rc;
+}
+
+static int
+rxq_sleep(void *priv, int epfd)
+{
+	struct weir_rxq *rxq = priv;
+	int rc;
+
+	if (!rxq->interrupts)
+		return -ENOTSUP;
+	rc = rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, epfd,
+				       RTE_INTR_EVENT_ADD, weir_source_of(rxq));
+	if (rc < 0)
+		return rc;
+	rc = switch_interrupt(rxq, true);
+	if (rc < 0)
+		rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, epfd,
+					  RTE_INTR_EVENT_DEL, NULL);
+	return rc;
+}
+
+static void
+rxq_wake(void *priv)
+{
+	struct weir_rxq *rxq = priv;
+
+	switch_interrupt(rxq, false);
+	/* From the epoll fd that it was added to. */
+	rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, 0, RTE_INTR_EVENT_DEL,
+				  NULL);
 }
 
 static void
@@ -58,6 +119,8 @@ static const struct weir_source_ops rxq_ops = {
 	.name = "ethdev",
 	.flags = WEIR_SOURCE_ANY_THREAD,
 	.poll = rxq_poll,
+	.sleep = rxq_sleep,
+	.wake = rxq_wake,
 	.fini = rxq_fini,
 };
 
@@ -69,6 +132,15 @@ queue_exists(uint16_t port, uint16_t queue)
 	return rte_eth_dev_is_valid_port(port) &&
 	       rte_eth_dev_info_get(port, &info) == 0 &&
 	       queue < info.nb_rx_queues;
+}
+
+static bool
+has_interrupts(uint16_t port)
+{
+	struct rte_eth_conf conf;
+
+	return rte_eth_dev_conf_get(port, &conf) == 0 &&
+	       conf.intr_conf.rxq != 0;
 }
 
 struct weir_rxq *
@@ -90,6 +162,7 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 	rxq->port = port;
 	rxq->queue = queue;
 	rxq->burst = burst;
+	rxq->interrupts = has_interrupts(port);
 	rc = weir__port_add(&rxq->entry, weir_source_of(rxq), port, queue);
 	if (rc < 0) {
 		weir_source_free(rxq);
@@ -140,7 +213,7 @@ weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
 	else if (unlikely(rc > 0))
 		return weir_source_wait_fail(rxq);
 	else
-		n = rte_eth_rx_burst(rxq->port, rxq->queue, pkts, n);
+		n = rx_burst(rxq->port, rxq->queue, pkts, n);
 	if (unlikely(n == 0))
 		return weir_source_wait_arm(ctx, rxq);
 	weir_source_wait_ready(ctx, rxq, n);

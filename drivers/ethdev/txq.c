@@ -20,6 +20,7 @@
 #include <rte_malloc.h>
 
 #include "base/atomic.h"
+#include "burst.h"
 #include "weir_ethdev.h"
 #include "weir_task.h"
 
@@ -82,8 +83,8 @@ retry(struct weir_txq *txq)
 {
 	uint16_t n;
 
-	n = rte_eth_tx_burst(txq->port, txq->queue, &txq->pkts[txq->first],
-			     (uint16_t)(txq->end - txq->first));
+	n = tx_burst(txq->port, txq->queue, &txq->pkts[txq->first],
+		     (uint16_t)(txq->end - txq->first));
 	atomic_u64_add_owner(&txq->retries, 1);
 	atomic_u64_add_owner(&txq->sent, n);
 	txq->first += n;
@@ -154,7 +155,7 @@ weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 
 	/* Y1: nothing overtakes what is held back. */
 	if (likely(txq->first == txq->end)) {
-		sent = rte_eth_tx_burst(txq->port, txq->queue, pkts, n);
+		sent = tx_burst(txq->port, txq->queue, pkts, n);
 		atomic_u64_add_owner(&txq->sent, sent);
 	}
 	if (unlikely(sent < n))

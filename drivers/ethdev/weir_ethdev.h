@@ -34,6 +34,10 @@ struct weir_txq;
  * @return NULL with rte_errno: EINVAL (no such port, queue, worker or burst),
  * EBUSY (queue is a source already), ENOMEM, ESHUTDOWN.
  *
+ * Its worker can sleep while a task waits for packets (enum weir_park) if the
+ * port was configured with intr_conf.rxq and its PMD has RX interrupts; the
+ * queue's interrupt is Weir's then.
+ *
  * Any thread. The port must have been started.
  */
 WEIR_API struct weir_rxq *

@@ -97,6 +97,17 @@ atomic_fence(int order)
 	__atomic_thread_fence(order);
 }
 
+/*
+ * The half of a fence that costs nothing: it keeps the compiler from moving
+ * accesses across. The CPU is kept from it by the other half, which runs
+ * elsewhere and orders all threads: weir__membarrier().
+ */
+ATOMIC_INLINE void
+atomic_light_fence(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* One turn of a loop that waits for another thread. */
 ATOMIC_INLINE void
 atomic_pause(void)

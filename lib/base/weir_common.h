@@ -39,6 +39,13 @@ extern "C" {
  */
 #define WEIR_PENDING (-4096)
 
+/** Which task something is about. */
+struct weir_task_info {
+	uint64_t id;	  /**< unique in its runtime */
+	const char *name; /**< that of its ops */
+};
+
+struct weir_abort;
 struct weir_context;
 struct weir_join;
 struct weir_runtime;

@@ -25,9 +25,11 @@ struct counters {
 	struct atomic_u64 injected;
 	struct atomic_u64 forced_yields;
 	struct atomic_u64 source_polls;
+	struct atomic_u64 empty_polls;
 	struct atomic_u64 source_events;
 	struct atomic_u64 rescues;
 	struct atomic_u64 max_poll_gap; /* TSC cycles */
+	struct atomic_u64 busy;		/* TSC cycles */
 	struct atomic_u64 spawned;
 } weir_cache_aligned;
 

@@ -7,11 +7,13 @@
  * @file
  * What a runtime counts.
  *
- * Each counter has one writer, the worker itself. A snapshot of a running
- * worker is not taken at one instant; after shutdown the figures are exact.
+ * Each counter has one writer, the worker itself. A snapshot takes no lock and
+ * keeps nobody waiting. That of a running worker is not taken at one instant;
+ * after shutdown the figures are exact.
  */
 
 #include <weir_common.h>
+#include <weir_histogram.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,39 +21,74 @@ extern "C" {
 
 /** Counts of one worker since it started. */
 struct weir_worker_stats {
-	unsigned int lcore;	  /**< EAL lcore it runs on */
-	unsigned int node;	  /**< NUMA node id of that lcore */
-	uint64_t polls;		  /**< tasks taken to be polled */
-	uint64_t parks;		  /**< times it had nothing to run */
-	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
-	uint64_t steal_ops;	  /**< times it took tasks from another */
-	uint64_t steals;	  /**< tasks taken from other workers */
-	uint64_t steals_remote;	  /**< of these, from another node */
-	uint64_t local_schedules; /**< tasks put into its own queue or slot */
-	uint64_t overflows;	  /**< times its run queue was full */
-	uint64_t injected;	  /**< tasks it took from inject queues */
-	uint64_t forced_yields;	  /**< polls that ran out of budget */
-	uint64_t source_polls;	  /**< rounds over its sources */
-	uint64_t source_events;	  /**< sources found ready in them */
-	uint64_t rescues;	  /**< sources found ready for others */
+	unsigned int lcore;	   /**< EAL lcore it runs on */
+	unsigned int node;	   /**< NUMA node id of that lcore */
+	uint64_t polls;		   /**< tasks taken to be polled */
+	uint64_t parks;		   /**< times it had nothing to run */
+	uint64_t noop_wakes;	   /**< wake-ups that found nothing */
+	uint64_t steal_ops;	   /**< times it took tasks from another */
+	uint64_t steals;	   /**< tasks taken from other workers */
+	uint64_t steals_remote;	   /**< of these, from another node */
+	uint64_t local_schedules;  /**< tasks put into its own queue or slot */
+	uint64_t remote_schedules; /**< tasks it put into inject queues */
+	uint64_t overflows;	   /**< times its run queue was full */
+	uint64_t injected;	   /**< tasks it took from inject queues */
+	uint64_t forced_yields;	   /**< polls that ran out of budget */
+	uint64_t source_polls;	   /**< rounds over its sources */
+	uint64_t empty_polls;	   /**< of these, found no source ready */
+	uint64_t source_events;	   /**< sources found ready in them */
+	uint64_t rescues;	   /**< sources found ready for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
+	/**
+	 * Time it was not parked, so running tasks, polling sources between
+	 * them, or looking for work; as of its last round over its sources.
+	 */
+	uint64_t busy_ns;
+	uint64_t spawned;	  /**< tasks it started */
 	unsigned int queue_depth; /**< tasks in its run queue now */
+};
+
+/** Counts of one of a runtime's NUMA nodes. */
+struct weir_node_stats {
+	unsigned int id;	    /**< NUMA node id */
+	unsigned int workers;	    /**< workers on it */
+	unsigned int parked;	    /**< of these, have nothing to run now */
+	uint64_t live_tasks;	    /**< tasks at home there, not ended yet */
+	uint64_t inject_depth;	    /**< tasks in its inject queue now */
+	uint64_t outside_schedules; /**< tasks that threads other than workers
+				     *   put into its inject queues */
 };
 
 /** Counts of a whole runtime. */
 struct weir_runtime_stats {
 	unsigned int workers;	   /**< workers it was created with */
 	unsigned int nodes;	   /**< NUMA nodes they are on */
-	uint64_t spawned;	   /**< tasks ever started */
+	uint64_t spawned;	   /**< tasks and blocking jobs ever started */
 	uint64_t live_tasks;	   /**< tasks not ended yet */
 	uint64_t remote_schedules; /**< tasks put into inject queues */
 	uint64_t inject_depth;	   /**< tasks in inject queues now */
+	uint64_t blocking_threads; /**< threads of the blocking pool now */
+	uint64_t blocking_queued;  /**< jobs that wait for one of them */
+	uint64_t blocking_running; /**< jobs that one of them is in */
+	uint64_t polls;		   /**< sum over the workers */
+	uint64_t forced_yields;	   /**< sum over the workers */
 };
+
+/** At most so many tasks are named in a report. */
+#define WEIR_REPORT_TASKS 8
 
 /** What a runtime proves when it has shut down; all zero is a clean end. */
 struct weir_shutdown_report {
 	uint64_t live_tasks;   /**< tasks that did not end */
 	uint64_t ring_entries; /**< notifications left in any queue */
+	uint64_t blocking;     /**< blocking jobs that did not end */
+	/**
+	 * Some of the tasks that did not end: first those that are inside poll
+	 * or drop, which are what the others wait for.
+	 */
+	struct weir_task_info tasks[WEIR_REPORT_TASKS];
+	unsigned int nb_tasks;	 /**< so many are named */
+	unsigned int nb_running; /**< of these, inside poll or drop */
 };
 
 /**
@@ -63,7 +100,29 @@ WEIR_API int
 weir_worker_stats_get(const struct weir_runtime *rt, unsigned int worker,
 		      struct weir_worker_stats *stats);
 
-/** Snapshot of the runtime. Any thread. */
+/**
+ * Snapshot of one node.
+ *
+ * @param node  0 to weir_runtime_stats.nodes - 1.
+ * @return 0, or -EINVAL for a node that does not exist. Any thread.
+ */
+WEIR_API int
+weir_node_stats_get(const struct weir_runtime *rt, unsigned int node,
+		    struct weir_node_stats *stats);
+
+/**
+ * Snapshot of the runtime and its workers in one go: the sums are those of the
+ * figures in `workers`.
+ *
+ * @param workers  Where those of the first n workers go; may be NULL if n is 0.
+ * @return The number of workers. Any thread.
+ */
+WEIR_API unsigned int
+weir_runtime_snapshot(const struct weir_runtime *rt,
+		      struct weir_runtime_stats *stats,
+		      struct weir_worker_stats *workers, unsigned int n);
+
+/** Snapshot of the runtime alone. Any thread. */
 WEIR_API void
 weir_runtime_stats_get(const struct weir_runtime *rt,
 		       struct weir_runtime_stats *stats);
@@ -76,6 +135,31 @@ weir_runtime_stats_get(const struct weir_runtime *rt,
 WEIR_API uint64_t
 weir_worker_steals_from(const struct weir_runtime *rt, unsigned int thief,
 			unsigned int victim);
+
+/** What a worker's histograms are about, when weir_options.histograms is set. */
+enum weir_histogram_kind {
+	/** How long polls took; the task's end, if it came, included. */
+	WEIR_HISTOGRAM_POLL,
+	/** From when a task was made runnable until it had its turn. */
+	WEIR_HISTOGRAM_WAKE,
+};
+
+/**
+ * Copies a histogram of one worker, in nanoseconds.
+ *
+ * @return 0; -EINVAL for a worker or kind that does not exist; -ENOTSUP when
+ * weir_options.histograms is not set. Any thread.
+ */
+WEIR_API int
+weir_worker_histogram_get(const struct weir_runtime *rt, unsigned int worker,
+			  enum weir_histogram_kind kind,
+			  struct weir_histogram *histogram);
+
+/** As weir_worker_histogram_get(), of all workers together. */
+WEIR_API int
+weir_runtime_histogram_get(const struct weir_runtime *rt,
+			   enum weir_histogram_kind kind,
+			   struct weir_histogram *histogram);
 
 #ifdef __cplusplus
 }

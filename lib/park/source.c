@@ -25,35 +25,60 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/race.h"
 #include "park/source.h"
 
-struct source_array {
-	unsigned int n;
-	struct weir_source *s[];
-};
+static_assert(offsetof(struct weir_source, polled) == WEIR_CACHE_LINE &&
+		      offsetof(struct weir_source, priv) == 2 * WEIR_CACHE_LINE,
+	      "one line of ours, one for sleeps, then the driver's");
 
-static_assert(offsetof(struct weir_source, priv) == WEIR_CACHE_LINE,
-	      "one line of ours, then the driver's");
+static void *
+allocate(const struct source_set *s, const char *name, size_t size)
+{
+	void *p =
+		rte_zmalloc_socket(name, size, WEIR_CACHE_LINE, (int)s->socket);
+
+	race_acquire(RACE_HEAP);
+	return p;
+}
+
+static void
+give_back(void *p)
+{
+	race_release(RACE_HEAP);
+	rte_free(p);
+}
 
 void
 weir__source_set_init(struct source_set *s, struct source_registry *r,
-		      unsigned int worker, unsigned int socket)
+		      struct sleeper *sleeper, unsigned int worker,
+		      unsigned int socket)
 {
 	atomic_ptr_store(&s->array, NULL, RELAXED);
 	atomic_u64_store(&s->last_poll, 0, RELAXED);
 	s->registry = r;
+	s->closed = true;
+	s->sleeper = sleeper;
 	s->worker = worker;
 	s->socket = socket;
 }
 
 void
-weir__source_set_fini(struct source_set *s)
+weir__source_set_open(struct source_set *s)
 {
-	rte_free(atomic_ptr_load(&s->array, RELAXED));
+	pthread_mutex_lock(&s->registry->mutex);
+	s->closed = false;
+	pthread_mutex_unlock(&s->registry->mutex);
 }
 
-static const struct source_array *
-sources(const struct source_set *s)
+void
+weir__source_set_fini(struct source_set *s)
+{
+	give_back(atomic_ptr_load(&s->array, RELAXED));
+}
+
+const struct source_array *
+weir__source_set_array(const struct source_set *s)
 {
 	/* [park:A1] the array's contents before its address. */
 	return atomic_ptr_load(&s->array, ACQUIRE);
@@ -70,28 +95,34 @@ disarm(struct weir_source *src)
 	return w;
 }
 
+struct weir_waker *
+weir__source_look(struct weir_source *src, bool rescue)
+{
+	int rc;
+
+	rc = src->ops->poll(src->priv);
+	atomic_u64_add_owner(&src->polls, 1);
+	if (unlikely(rc < 0))
+		src->error = (int16_t)-rc;
+	if (rc == 0)
+		return NULL;
+	atomic_u64_add_owner(&src->events, 1);
+	if (rescue)
+		atomic_u64_add_owner(&src->rescues, 1);
+	return disarm(src);
+}
+
 /* Polls one source; true if its waiter was woken. */
 static bool
 poll_source(struct weir_source *src, bool rescue)
 {
 	struct weir_waker *w = NULL;
-	int rc;
 
 	/* Whoever holds the lock sees to the source itself (S3). */
 	if (!lock_try(&src->lock))
 		return false;
-	if (src->waiter != NULL) {
-		rc = src->ops->poll(src->priv);
-		atomic_u64_add_owner(&src->polls, 1);
-		if (unlikely(rc < 0))
-			src->error = (int16_t)-rc;
-		if (rc != 0) {
-			atomic_u64_add_owner(&src->events, 1);
-			if (rescue)
-				atomic_u64_add_owner(&src->rescues, 1);
-			w = disarm(src);
-		}
-	}
+	if (src->waiter != NULL)
+		w = weir__source_look(src, rescue);
 	lock_release(&src->lock);
 	if (w == NULL)
 		return false;
@@ -102,7 +133,7 @@ poll_source(struct weir_source *src, bool rescue)
 unsigned int
 weir__source_set_poll_owner(struct source_set *s)
 {
-	const struct source_array *a = sources(s);
+	const struct source_array *a = weir__source_set_array(s);
 	unsigned int i, ready = 0;
 
 	if (a == NULL)
@@ -116,7 +147,7 @@ weir__source_set_poll_owner(struct source_set *s)
 unsigned int
 weir__source_set_rescue(struct source_set *s)
 {
-	const struct source_array *a = sources(s);
+	const struct source_array *a = weir__source_set_array(s);
 	unsigned int i, ready = 0;
 
 	if (a == NULL)
@@ -128,9 +159,17 @@ weir__source_set_rescue(struct source_set *s)
 	return ready;
 }
 
+static struct source_array *
+alloc_array(const struct source_set *s, unsigned int n)
+{
+	struct source_array *a;
+
+	return allocate(s, NULL, sizeof(*a) + n * sizeof(a->s[0]));
+}
+
 /*
  * Publishes an array without `gone` and with `added`. With the registry's
- * mutex. Returns 0 and the old array, for retire_array(); or -ENOMEM.
+ * mutex. Returns 0 and the old array, for retire_arrays(); or -ENOMEM.
  */
 static int
 replace_array(struct source_set *s, const struct weir_source *gone,
@@ -139,9 +178,7 @@ replace_array(struct source_set *s, const struct weir_source *gone,
 	struct source_array *old = atomic_ptr_load(&s->array, RELAXED), *next;
 	unsigned int i, n = old != NULL ? old->n : 0;
 
-	next = rte_zmalloc_socket(NULL,
-				  sizeof(*next) + (n + 1) * sizeof(next->s[0]),
-				  WEIR_CACHE_LINE, (int)s->socket);
+	next = alloc_array(s, n + 1);
 	if (next == NULL)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
@@ -160,24 +197,39 @@ replace_array(struct source_set *s, const struct weir_source *gone,
  * worker that waited for it would never come to a quiescent state.
  */
 static void
-retire_array(struct source_set *s, struct source_array *old)
+retire_arrays(struct source_registry *r, struct source_array **old,
+	      unsigned int n)
 {
-	rte_rcu_qsbr_synchronize(s->registry->qsbr, weir__qsbr_id(s->registry));
-	rte_free(old);
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		any |= old[i] != NULL;
+	if (!any)
+		return;
+	rte_rcu_qsbr_synchronize(r->qsbr, weir__qsbr_id(r));
+	/* It waited for the readers' quiescent states. */
+	race_acquire(&r->qsbr);
+	for (i = 0; i < n; i++)
+		give_back(old[i]);
 }
 
 static int
 add_source(struct source_set *s, struct weir_source *src)
 {
 	struct source_array *old = NULL;
-	int rc = -ESHUTDOWN;
+	int rc = 0;
 
 	pthread_mutex_lock(&s->registry->mutex);
-	if (!s->registry->closed)
+	if (s->registry->closed)
+		rc = -ESHUTDOWN;
+	else if (s->closed)
+		rc = -EINVAL;
+	if (rc == 0)
 		rc = replace_array(s, NULL, src, &old);
 	pthread_mutex_unlock(&s->registry->mutex);
 	if (rc == 0)
-		retire_array(s, old);
+		retire_arrays(s->registry, &old, 1);
 	return rc;
 }
 
@@ -190,22 +242,22 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 	int rc;
 
 	set = weir__runtime_source_set(rt, worker);
-	if (set == NULL || ops == NULL || ops->poll == NULL) {
+	if (set == NULL || ops == NULL || ops->poll == NULL ||
+	    (ops->sleep == NULL) != (ops->wake == NULL)) {
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	src = rte_zmalloc_socket(ops->name, sizeof(*src) + priv_size,
-				 WEIR_CACHE_LINE, (int)set->socket);
+	src = allocate(set, ops->name, sizeof(*src) + priv_size);
 	if (src == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
 	src->ops = ops;
-	src->set = set;
+	atomic_ptr_store(&src->set, set, RELAXED);
 	lock_init(&src->lock);
 	rc = add_source(set, src);
 	if (rc < 0) {
-		rte_free(src);
+		give_back(src);
 		rte_errno = -rc;
 		return NULL;
 	}
@@ -215,6 +267,7 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 void
 weir_source_free(void *priv)
 {
+	struct source_registry *registry;
 	struct source_array *old;
 	struct weir_source *src;
 	struct source_set *set;
@@ -223,21 +276,120 @@ weir_source_free(void *priv)
 	if (priv == NULL)
 		return;
 	src = weir_source_of(priv);
-	set = src->set;
+	registry = source_home(src)->registry;
 	weir_source_close(src, ESHUTDOWN);
-	pthread_mutex_lock(&set->registry->mutex);
+	pthread_mutex_lock(&registry->mutex);
+	set = source_home(src);
 	rc = replace_array(set, src, NULL, &old);
-	pthread_mutex_unlock(&set->registry->mutex);
+	pthread_mutex_unlock(&registry->mutex);
 	/*
 	 * Out of memory, the source stays in the array and is not freed: it is
 	 * closed and unarmed, so nobody enters the driver again.
 	 */
 	if (rc < 0)
 		return;
-	retire_array(set, old);
+	retire_arrays(registry, &old, 1);
 	if (src->ops->fini != NULL)
 		src->ops->fini(priv);
-	rte_free(src);
+	give_back(src);
+}
+
+static void
+change_home(struct weir_source *src, struct source_set *to)
+{
+	lock_acquire(&src->lock);
+	weir__source_leave(src);
+	atomic_ptr_store(&src->set, to, RELAXED);
+	lock_release(&src->lock);
+}
+
+/*
+ * Moves one source to another set, or all if it is NULL. With the mutex.
+ * Returns 0 and the old arrays, for retire_arrays(); or -ENOMEM.
+ */
+static int
+move_sources(struct source_set *from, struct source_set *to,
+	     const struct weir_source *only, struct source_array *retired[2])
+{
+	struct source_array *a = atomic_ptr_load(&from->array, RELAXED);
+	struct source_array *b = atomic_ptr_load(&to->array, RELAXED);
+	struct source_array *rest, *joined;
+	unsigned int i;
+
+	rest = alloc_array(from, a->n);
+	joined = alloc_array(to, a->n + (b != NULL ? b->n : 0));
+	if (rest == NULL || joined == NULL) {
+		give_back(rest);
+		give_back(joined);
+		return -ENOMEM;
+	}
+	for (i = 0; b != NULL && i < b->n; i++)
+		joined->s[joined->n++] = b->s[i];
+	for (i = 0; i < a->n; i++) {
+		if (only != NULL && a->s[i] != only) {
+			rest->s[rest->n++] = a->s[i];
+			continue;
+		}
+		joined->s[joined->n++] = a->s[i];
+	}
+	/* For a moment both poll it, one at a time (S1), rather than nobody. */
+	/* [park:A1] */
+	atomic_ptr_store(&to->array, joined, RELEASE);
+	for (i = 0; i < a->n; i++)
+		if (only == NULL || a->s[i] == only)
+			change_home(a->s[i], to);
+	/* [park:A1] */
+	atomic_ptr_store(&from->array, rest, RELEASE);
+	/* [sleep:F1] what the new worker has to poll, before our look. */
+	atomic_fence(SEQ_CST);
+	sleeper_call(to->sleeper, RELAXED);
+	retired[0] = a;
+	retired[1] = b;
+	return 0;
+}
+
+int
+weir__source_set_hand_over(struct source_set *from, struct source_set *to)
+{
+	struct source_array *retired[2] = { NULL, NULL };
+	int rc = 0;
+
+	pthread_mutex_lock(&from->registry->mutex);
+	/* Who closes all sets goes from one to the next. */
+	if (from->registry->closed)
+		rc = -ESHUTDOWN;
+	else if (atomic_ptr_load(&from->array, RELAXED) != NULL)
+		rc = move_sources(from, to, NULL, retired);
+	if (rc == 0)
+		from->closed = true;
+	pthread_mutex_unlock(&from->registry->mutex);
+	retire_arrays(from->registry, retired, 2);
+	return rc;
+}
+
+int
+weir_source_move(struct weir_source *source, struct weir_runtime *rt,
+		 unsigned int worker)
+{
+	struct source_set *from = source_home(source);
+	struct source_set *to = weir__runtime_source_set(rt, worker);
+	struct source_registry *registry = from->registry;
+	struct source_array *retired[2] = { NULL, NULL };
+	int rc = 0;
+
+	if (to == NULL || to->registry != registry)
+		return -EINVAL;
+	pthread_mutex_lock(&registry->mutex);
+	from = source_home(source);
+	if (registry->closed)
+		rc = -ESHUTDOWN;
+	else if (to->closed)
+		rc = -EINVAL;
+	else if (from != to)
+		rc = move_sources(from, to, source, retired);
+	pthread_mutex_unlock(&registry->mutex);
+	retire_arrays(registry, retired, 2);
+	return rc;
 }
 
 struct weir_source *
@@ -251,7 +403,7 @@ weir_source_of(const void *priv)
 unsigned int
 weir_source_worker(const struct weir_source *source)
 {
-	return source->set->worker;
+	return source_home(source)->worker;
 }
 
 void
@@ -284,6 +436,7 @@ void
 weir_source_close(struct weir_source *source, int error)
 {
 	tell(source, error, true);
+	weir__source_await_wake(source);
 }
 
 void
@@ -300,7 +453,7 @@ weir__source_set_close(struct source_set *s)
 
 	pthread_mutex_lock(&s->registry->mutex);
 	s->registry->closed = true;
-	a = sources(s);
+	a = weir__source_set_array(s);
 	for (i = 0; a != NULL && i < a->n; i++)
 		weir_source_close(a->s[i], ESHUTDOWN);
 	pthread_mutex_unlock(&s->registry->mutex);
@@ -359,6 +512,13 @@ weir_source_wait_arm(struct weir_context *ctx, void *priv)
 		rc = -EBUSY;
 	}
 	lock_release(&src->lock);
+	/*
+	 * [sleep:F2] A home worker that sleeps must see that this source is armed.
+	 * That is rare, and this is the packet's path: the fence is the
+	 * sleeper's.
+	 */
+	atomic_light_fence();
+	sleeper_call(source_home(src)->sleeper, RELAXED);
 	weir_waker_drop(gone);
 	return rc;
 }

@@ -14,10 +14,15 @@
 #include "base/common.h"
 #include "base/lock.h"
 #include "metrics/counters.h"
+#include "park/sleeper.h"
 #include "park/weir_source_driver.h"
 #include "task/task.h"
 
-struct source_array;
+/* Replaced as a whole, never changed. */
+struct source_array {
+	unsigned int n;
+	struct weir_source *s[];
+};
 
 /* Guards changes of all source sets of a runtime. */
 struct source_registry {
@@ -27,18 +32,22 @@ struct source_registry {
 };
 
 struct source_set {
-	/* Read by the home worker and by rescuers; replaced, never changed. */
+	/* A source_array. Read by the home worker and by rescuers. */
 	struct atomic_ptr array;
-	/* TSC of the home worker's last round; read by rescuers. */
+	/* TSC of the home worker's last round, 0 while it sleeps; read by rescuers.
+	 */
 	struct atomic_u64 last_poll;
 	struct source_registry *registry;
+	bool closed; /* its worker does not run. With the registry's mutex */
+	struct sleeper *sleeper; /* the home worker's */
 	unsigned int worker;
 	unsigned int socket;
 };
 
 struct weir_source {
 	const struct weir_source_ops *ops;
-	struct source_set *set;
+	/* Changed with the registry's mutex and the lock. */
+	struct atomic_ptr set;
 	/* The waiter is set; read without the lock to skip the others. */
 	struct atomic_u32 armed;
 	struct lock lock;
@@ -51,14 +60,46 @@ struct weir_source {
 	struct atomic_u64 events;
 	struct atomic_u64 rescues;
 
+	/*
+	 * Second line: the home worker's, around its sleeps. See source_sleep.c.
+	 */
+	struct atomic_u32
+		polled weir_cache_aligned; /* sleeping does not work */
+	bool slept;	 /* ops->sleep was called, and ops->wake not yet */
+	bool trusted;	 /* its interrupt has ended a sleep before */
+	uint8_t strikes; /* sleeps that it should have ended */
+
 	uint8_t priv[] weir_cache_aligned;
 };
 
+/* The set of the worker that polls it; it may be moving. */
+static inline struct source_set *
+source_home(const struct weir_source *src)
+{
+	return atomic_ptr_load(&src->set, RELAXED);
+}
+
 void
 weir__source_set_init(struct source_set *s, struct source_registry *r,
-		      unsigned int worker, unsigned int socket);
+		      struct sleeper *sleeper, unsigned int worker,
+		      unsigned int socket);
 void
 weir__source_set_fini(struct source_set *s);
+
+/* The worker runs; until then, no source can be added. */
+void
+weir__source_set_open(struct source_set *s);
+
+/*
+ * Closes a set and gives its sources to another. Returns 0; or -ENOMEM or
+ * -ESHUTDOWN, and nothing has changed. Any thread.
+ */
+int
+weir__source_set_hand_over(struct source_set *from, struct source_set *to);
+
+/* The sources now; until the next quiescent state. The worker's driver. */
+const struct source_array *
+weir__source_set_array(const struct source_set *s);
 
 /*
  * Polls the armed sources once and wakes the tasks of those that are ready.
@@ -73,6 +114,38 @@ weir__source_set_poll_owner(struct source_set *s);
  */
 unsigned int
 weir__source_set_rescue(struct source_set *s);
+
+/*
+ * Polls a source that has a waiter. Returns that, taken out, when there is
+ * something for it. With the lock.
+ */
+struct weir_waker *
+weir__source_look(struct weir_source *src, bool rescue);
+
+/*
+ * source_sleep.c: the home worker sleeps. may_sleep: is there none of its
+ * sources that has to be polled?
+ */
+bool
+weir__source_set_may_sleep(const struct source_set *s);
+
+/*
+ * Has the armed sources wake the worker, and polls them once more. Returns for
+ * how long it may sleep, timeout_ms at most; 0: not at all. After it, in any
+ * case, comes wake; late: the time was up.
+ */
+int
+weir__source_set_sleep(struct source_set *s, int timeout_ms);
+void
+weir__source_set_wake(struct source_set *s, bool late);
+
+/* Takes a source out of the sleep of its worker, which it leaves. With the lock.
+ */
+void
+weir__source_leave(struct weir_source *src);
+/* Waits until the home worker's sleep is none of the source's any more. */
+void
+weir__source_await_wake(struct weir_source *src);
 
 /* Closes all sources and refuses new ones: the runtime ends. */
 void

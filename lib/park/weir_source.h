@@ -29,6 +29,22 @@ struct weir_source_stats {
 WEIR_API unsigned int
 weir_source_worker(const struct weir_source *source);
 
+/**
+ * Gives a source to another worker, which polls it from here on. What it had
+ * received stays in it, so the order of a queue is kept, and nothing is lost.
+ * Its memory stays on the node where it was made.
+ *
+ * Waits until no worker can be looking at it as it was.
+ *
+ * @return 0; -EINVAL when there is no such worker of the source's runtime or
+ * it does not run; -ENOMEM; -ESHUTDOWN.
+ *
+ * Any thread.
+ */
+WEIR_API int
+weir_source_move(struct weir_source *source, struct weir_runtime *rt,
+		 unsigned int worker);
+
 /** Snapshot of the counts. Any thread. */
 WEIR_API void
 weir_source_stats_get(const struct weir_source *source,
@@ -41,7 +57,8 @@ weir_source_stats_get(const struct weir_source *source,
  *
  * @param error  Positive errno, for example ENODEV.
  *
- * Any thread. When it returns, no thread is inside the driver's poll.
+ * Any thread. When it returns, no thread is inside the driver's poll, and the
+ * home worker does not sleep on the source; it is woken for that.
  */
 WEIR_API void
 weir_source_close(struct weir_source *source, int error);

@@ -12,6 +12,11 @@
  * when there are none, arms the source for the calling task. The home worker
  * polls armed sources; `poll` then looks for events with the lock held and
  * says whether there are any, upon which the waiter is woken.
+ *
+ * A worker that sleeps in the kernel (see enum weir_park) does not poll. A
+ * source lets it sleep in one of two ways: `sleep` and `wake`, for devices with
+ * interrupts, or WEIR_SOURCE_NOTIFIES, for events that software posts. A source
+ * with neither keeps its worker from sleeping while a task waits on it.
  */
 
 #include <weir_source.h>
@@ -22,6 +27,8 @@ extern "C" {
 
 /** Another than the home worker may call poll when that one is stuck. */
 #define WEIR_SOURCE_ANY_THREAD (1u << 0)
+/** Whoever posts an event calls weir_source_notify() behind it. */
+#define WEIR_SOURCE_NOTIFIES (1u << 1)
 
 /** What a kind of source does. */
 struct weir_source_ops {
@@ -38,6 +45,29 @@ struct weir_source_ops {
 	 * With the lock held, on a worker; only while a task waits.
 	 */
 	int (*poll)(void *priv);
+
+	/**
+	 * The home worker is about to sleep on an epoll fd: arrange that an
+	 * event ends its wait. `poll` is called once more after this, so events
+	 * from before need not. What is added must carry weir_source_of(priv) as
+	 * rte_epoll_event's epdata.data, as with rte_epoll_ctl() and
+	 * rte_eth_dev_rx_intr_ctl_q(). EAL looks at the rte_epoll_event after the
+	 * wait: it must outlive the source.
+	 *
+	 * @return 0, or -errno: it cannot, and is polled from now on.
+	 *
+	 * With the lock held, on the home worker. Not called with
+	 * WEIR_SOURCE_NOTIFIES. NULL: there is no way but to poll.
+	 */
+	int (*sleep)(void *priv, int epfd);
+
+	/**
+	 * The home worker is awake again: undo that. Once for each sleep that
+	 * returned 0, also after the source was closed. With the lock held, on
+	 * the home worker, or on the thread that moves the source to another.
+	 * NULL if and only if sleep is.
+	 */
+	void (*wake)(void *priv);
 
 	/**
 	 * Releases what the source holds. With the lock held, once, on the
@@ -67,6 +97,15 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
  */
 WEIR_API void
 weir_source_free(void *priv);
+
+/**
+ * Wakes the source's home worker if it sleeps: it then polls. Call after each
+ * post to a source with WEIR_SOURCE_NOTIFIES.
+ *
+ * Any thread, signal handlers included; until the source is freed.
+ */
+WEIR_API void
+weir_source_notify(void *priv);
 
 /** The source that a driver's bytes belong to. */
 WEIR_API struct weir_source *

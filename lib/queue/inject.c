@@ -27,6 +27,7 @@
 #include <rte_errno.h>
 #include <rte_ring.h>
 
+#include "base/race.h"
 #include "queue/inject.h"
 
 #define CHUNK 32
@@ -60,13 +61,16 @@ static void
 push_ring(struct inject *q, struct task_chain *c)
 {
 	void *chunk[CHUNK];
-	struct task *t;
+	struct task *t, *next;
 	unsigned int n, done;
 
 	while (c->n > 0) {
 		t = c->first;
-		for (n = 0; n < CHUNK && t != NULL; n++, t = t->next)
+		for (n = 0; n < CHUNK && t != NULL; n++, t = next) {
 			chunk[n] = t;
+			next = t->next;
+			race_release(&t->next); /* the ring */
+		}
 		done = rte_ring_mp_rts_enqueue_burst(q->ring, chunk, n, NULL);
 		/*
 		 * Entries in the ring are others' already. The one behind them
@@ -176,9 +180,11 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
 {
-	unsigned int got;
+	unsigned int got, i;
 
 	got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n, NULL);
+	for (i = 0; i < got; i++)
+		race_acquire(&tasks[i]->next); /* the ring */
 	if (got < n && atomic_u64_load(&q->spilled, RELAXED) > 0)
 		got += pop_spill(q, tasks + got, n - got);
 	return got;

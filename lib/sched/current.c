@@ -79,7 +79,7 @@ weir__current_shutdown(struct weir_runtime *rt)
 		return;
 	rt->core_taken = true;
 	pthread_mutex_unlock(&rt->mutex);
-	weir__drive(rt->workers[0]->core, NULL);
+	weir__drive(rt->workers[0]->core, NULL, DRIVER_HOME);
 	pthread_mutex_lock(&rt->mutex);
 	rt->core_taken = false;
 }
@@ -92,9 +92,9 @@ weir__current_run(struct weir_runtime *rt, struct weir_join *join)
 	bool watching = false;
 
 	parker_init(&me.parker);
-	while (!weir__join_ended(join)) {
+	while (!weir_join_ended(join)) {
 		if (take_core(rt, &me)) {
-			weir__drive(rt->workers[0]->core, join);
+			weir__drive(rt->workers[0]->core, join, DRIVER_HOME);
 			free_core(rt);
 			continue;
 		}

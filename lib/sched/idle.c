@@ -20,7 +20,8 @@
  * `state`. On the packet path it would cost more than the push. So a notifier
  * may miss a sleeper that has just missed its push. That delays a wake-up, and
  * loses none: a sleeper that polls looks at the queues again after growing
- * pauses (worker.c, park), and a store becomes visible in finite time.
+ * pauses (park.c), and a store becomes visible in finite time. One that sleeps
+ * in the kernel has made the notifiers pass a fence before (sleeper.c, K1).
  */
 
 #include <sched.h>
@@ -54,9 +55,21 @@ weir__idle_init(struct idle *idle, unsigned int nb_workers)
 	unsigned int i;
 
 	atomic_u32_store(&idle->state, 0, RELAXED);
-	idle->nb_workers = nb_workers;
+	atomic_u32_store(&idle->nb_workers, nb_workers, RELAXED);
 	for (i = 0; i < IDLE_WORDS; i++)
 		atomic_u64_store(&idle->sleepers[i], 0, RELAXED);
+}
+
+void
+weir__idle_add_worker(struct idle *idle)
+{
+	atomic_u32_fetch_add(&idle->nb_workers, 1, RELAXED);
+}
+
+void
+weir__idle_remove_worker(struct idle *idle)
+{
+	atomic_u32_fetch_sub(&idle->nb_workers, 1, RELAXED);
 }
 
 bool
@@ -65,7 +78,7 @@ weir__idle_start_searching(struct idle *idle)
 	uint32_t s = atomic_u32_load(&idle->state, RELAXED);
 
 	do {
-		if (2 * searching(s) >= idle->nb_workers)
+		if (2 * searching(s) >= idle_workers(idle))
 			return false;
 	} while (!atomic_u32_cas(&idle->state, &s, s + SEARCHING_ONE, RELAXED,
 				 RELAXED));
@@ -155,29 +168,35 @@ weir__idle_wake_self(struct idle *idle, unsigned int bit)
 	return true;
 }
 
-/* Clears the lowest set bit; false if there is none. */
+/* Clears the lowest set bit and says which; false if there is none. */
 static bool
-claim_bit(struct atomic_u64 *word)
+claim_bit(struct atomic_u64 *word, unsigned int *bit)
 {
 	uint64_t w = atomic_u64_load(word, RELAXED);
 
 	while (w != 0) {
-		/* [idle:A1] */
-		if (atomic_u64_cas(word, &w, w & (w - 1), RELEASE, RELAXED))
+		*bit = (unsigned int)__builtin_ctzll(w);
+		/*
+		 * [idle:A1] and, for a sleeper in the kernel, [sleep:F1]: the
+		 * claim before our caller's look whether it is there.
+		 */
+		if (atomic_u64_cas(word, &w, w & (w - 1), SEQ_CST, RELAXED))
 			return true;
 	}
 	return false;
 }
 
 bool
-weir__idle_notify(struct idle *idle)
+weir__idle_notify(struct idle *idle, unsigned int *bit)
 {
 	unsigned int i;
 
 	if (!claim_count(idle, 1))
 		return false;
 	/* D1: there is a bit for our claim, in the end. */
-	for (i = 0; !claim_bit(&idle->sleepers[i]); i = (i + 1) % IDLE_WORDS)
+	for (i = 0; !claim_bit(&idle->sleepers[i], bit);
+	     i = (i + 1) % IDLE_WORDS)
 		atomic_pause();
+	*bit += 64 * i;
 	return true;
 }

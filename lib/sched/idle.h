@@ -21,13 +21,25 @@ struct idle {
 	 * notifiers; read by all.
 	 */
 	struct atomic_u32 state weir_cache_aligned;
-	unsigned int nb_workers;
+	struct atomic_u32 nb_workers;
 	/* A set bit: that worker sleeps and nobody has claimed it. */
 	struct atomic_u64 sleepers[IDLE_WORDS];
 };
 
 void
 weir__idle_init(struct idle *idle, unsigned int nb_workers);
+
+/* A worker, which is awake and does not search, comes or goes. */
+void
+weir__idle_add_worker(struct idle *idle);
+void
+weir__idle_remove_worker(struct idle *idle);
+
+static inline unsigned int
+idle_workers(const struct idle *idle)
+{
+	return atomic_u32_load(&idle->nb_workers, RELAXED);
+}
 
 /* May the caller search? At most half of the workers do at once. */
 bool
@@ -52,18 +64,33 @@ weir__idle_claimed(const struct idle *idle, unsigned int bit);
 bool
 weir__idle_wake_self(struct idle *idle, unsigned int bit);
 
+/* How many sleep; at once old. */
+static inline unsigned int
+idle_sleeping(const struct idle *idle)
+{
+	return atomic_u32_load(&idle->state, RELAXED) & 0xffff;
+}
+
+/* Do all of them sleep, unclaimed? */
+static inline bool
+idle_all_asleep(const struct idle *idle)
+{
+	return idle_sleeping(idle) == idle_workers(idle);
+}
+
 /* Does nobody sleep? The one relaxed load of a notifier. */
 static inline bool
 idle_all_awake(const struct idle *idle)
 {
-	return (atomic_u32_load(&idle->state, RELAXED) & 0xffff) == 0;
+	return idle_sleeping(idle) == 0;
 }
 
 /*
- * Claims a sleeper, which wakes as a searcher. False if nobody sleeps, or
- * someone searches already.
+ * Claims a sleeper, which wakes as a searcher; *bit is its bit. It may sleep in
+ * the kernel: the caller sees to that. False if nobody sleeps, or someone
+ * searches already.
  */
 bool
-weir__idle_notify(struct idle *idle);
+weir__idle_notify(struct idle *idle, unsigned int *bit);
 
 #endif

@@ -3,6 +3,8 @@
 /* Defaults and checks of struct weir_options. */
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +13,13 @@
 #include <rte_lcore.h>
 #include <rte_memory.h>
 
+#include "metrics/histogram.h"
 #include "sched/options.h"
 
-#define NAME_MAX_LEN 8
+#define HISTOGRAM_MAX_US 100000000u
+
+static_assert(HISTOGRAM_MAX_US * UINT64_C(1000) <= HISTOGRAM_LARGEST_MAX,
+	      "weir_histogram has room for it");
 
 struct range {
 	const char *field;
@@ -37,6 +43,12 @@ static const struct range ranges[] = {
 	RANGE(task_cells, 64, 16777216, false),
 	RANGE(cross_node_backlog, 1, 256, false),
 	RANGE(cross_node_age_us, 1, 1000000, false),
+	RANGE(blocking_threads, 1, 4096, false),
+	RANGE(blocking_keep_alive_ms, 0, 86400000, false),
+	RANGE(histogram_precision, 1, HISTOGRAM_PRECISION_MAX, false),
+	RANGE(histogram_max_us, 1, HISTOGRAM_MAX_US, false),
+	RANGE(adaptive_poll_us, 0, 1000000, false),
+	RANGE(adaptive_pause_us, 0, 1000000, false),
 };
 
 void
@@ -52,6 +64,13 @@ weir_options_init(struct weir_options *options)
 	options->task_cells = 16384;
 	options->cross_node_backlog = 128;
 	options->cross_node_age_us = 200;
+	options->blocking_threads = 64;
+	options->blocking_keep_alive_ms = 10000;
+	options->histogram_precision = 4;
+	options->histogram_max_us = 1000000;
+	options->park = WEIR_PARK_POLL;
+	options->adaptive_poll_us = 50;
+	options->adaptive_pause_us = 150;
 }
 
 __attribute__((format(printf, 3, 4))) static int
@@ -72,10 +91,10 @@ check_name(const char *name, char *error, size_t size)
 {
 	if (name == NULL || name[0] == '\0')
 		return invalid(error, size, "name: must not be empty");
-	if (strlen(name) > NAME_MAX_LEN)
+	if (strlen(name) > OPTIONS_NAME_LEN)
 		return invalid(error, size,
 			       "name: \"%s\" has more than %d characters", name,
-			       NAME_MAX_LEN);
+			       OPTIONS_NAME_LEN);
 	return 0;
 }
 
@@ -106,31 +125,58 @@ check_inject_interval(const struct weir_options *o, char *error, size_t size)
 }
 
 static int
-check_lcore(const struct weir_options *o, unsigned int i, char *error,
-	    size_t size)
+check_park(const struct weir_options *o, char *error, size_t size)
 {
-	unsigned int lcore = o->lcores[i], j;
+	if (weir__park_valid(o->park))
+		return 0;
+	return invalid(error, size, "park: %d is none of enum weir_park",
+		       (int)o->park);
+}
+
+static int
+check_place(const char *field, const struct place *places, unsigned int i,
+	    char *error, size_t size)
+{
+	unsigned int lcore = places[i].lcore, j;
 
 	if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled(lcore))
-		return invalid(error, size, "lcores: %u is not an lcore of EAL",
-			       lcore);
+		return invalid(error, size, "%s: %u is not an lcore of EAL",
+			       field, lcore);
 	if (lcore == rte_get_main_lcore())
 		return invalid(
 			error, size,
-			"lcores: %u is the main lcore, which cannot be a worker",
-			lcore);
+			"%s: %u is the main lcore, which cannot be a worker",
+			field, lcore);
 	for (j = 0; j < i; j++)
-		if (o->lcores[j] == lcore)
-			return invalid(error, size, "lcores: %u is given twice",
-				       lcore);
+		if (places[j].lcore == lcore)
+			return invalid(error, size, "%s: %u is given twice",
+				       field, lcore);
+	return 0;
+}
+
+/* The lcores of workers, and the spare ones. */
+static int
+check_places(const struct weir_options *o, char *error, size_t size)
+{
+	struct place places[RTE_MAX_LCORE];
+	unsigned int i, n = weir__options_places(o, places);
+	bool spare;
+	int rc;
+
+	for (i = 0; i < n; i++) {
+		spare = i >= n - o->nb_spare_lcores;
+		rc = check_place(spare ? "spare_lcores" : "lcores", places, i,
+				 error, size);
+		if (rc < 0)
+			return rc;
+	}
 	return 0;
 }
 
 static int
 check_lcores(const struct weir_options *o, char *error, size_t size)
 {
-	unsigned int i, available = rte_lcore_count() - 1;
-	int rc;
+	unsigned int available = rte_lcore_count() - 1, workers;
 
 	if (o->current_thread)
 		return 0;
@@ -142,16 +188,62 @@ check_lcores(const struct weir_options *o, char *error, size_t size)
 		return invalid(error, size,
 			       "nb_workers: %u, but EAL has %u worker lcores",
 			       o->nb_workers, available);
-	if (o->lcores == NULL)
-		return 0;
-	if (o->nb_workers == 0)
+	if (o->lcores != NULL && o->nb_workers == 0)
 		return invalid(error, size,
 			       "nb_workers: 0, but lcores are given");
-	for (i = 0; i < o->nb_workers; i++) {
-		rc = check_lcore(o, i, error, size);
-		if (rc < 0)
-			return rc;
-	}
+	workers = o->nb_workers != 0 ? o->nb_workers : available;
+	if (o->nb_spare_lcores > available - workers)
+		return invalid(error, size,
+			       "nb_spare_lcores: %u beside %u workers, but EAL "
+			       "has %u worker lcores",
+			       o->nb_spare_lcores, workers, available);
+	if (o->nb_spare_lcores > 0 && o->spare_lcores == NULL)
+		return invalid(error, size,
+			       "nb_spare_lcores: %u, but no spare_lcores",
+			       o->nb_spare_lcores);
+	return check_places(o, error, size);
+}
+
+static void *
+nothing(void *arg)
+{
+	return arg;
+}
+
+/*
+ * May this process run on any of them? A thread's own CPUs do not tell, and EAL
+ * has bound those that there are: so another one is tried.
+ */
+static bool
+cpus_usable(const cpu_set_t *cpus)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(*cpus), cpus);
+	rc = pthread_create(&thread, &attr, nothing, NULL);
+	if (rc == 0)
+		pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	return rc != EINVAL;
+}
+
+static int
+check_blocking_cpus(const struct weir_options *o, char *error, size_t size)
+{
+	const cpu_set_t *cpus = o->blocking_cpus;
+
+	if (cpus == NULL)
+		return 0;
+	if (CPU_COUNT(cpus) == 0)
+		return invalid(error, size, "blocking_cpus: 0 are set");
+	if (!cpus_usable(cpus))
+		return invalid(error, size,
+			       "blocking_cpus: %d are set, but the process may "
+			       "run on none of them",
+			       CPU_COUNT(cpus));
 	return 0;
 }
 
@@ -168,20 +260,27 @@ weir_options_validate(const struct weir_options *options, char *error,
 	if (rc == 0)
 		rc = check_inject_interval(options, error, size);
 	if (rc == 0)
+		rc = check_park(options, error, size);
+	if (rc == 0)
 		rc = check_lcores(options, error, size);
+	if (rc == 0)
+		rc = check_blocking_cpus(options, error, size);
 	return rc;
 }
 
 static struct place
 place_of(unsigned int lcore)
 {
+	/* EAL does not look whether there is such an lcore. */
+	if (lcore >= RTE_MAX_LCORE)
+		return (struct place){ lcore, (unsigned int)SOCKET_ID_ANY };
 	return (struct place){ lcore, rte_lcore_to_socket_id(lcore) };
 }
 
 unsigned int
 weir__options_places(const struct weir_options *o, struct place *places)
 {
-	unsigned int n = 0, lcore, socket = rte_socket_id();
+	unsigned int n = 0, i, lcore, socket = rte_socket_id();
 
 	if (o->current_thread) {
 		/* A thread that is free to move has no node: any will do. */
@@ -193,12 +292,14 @@ weir__options_places(const struct weir_options *o, struct place *places)
 	if (o->lcores != NULL) {
 		for (; n < o->nb_workers; n++)
 			places[n] = place_of(o->lcores[n]);
-		return n;
+	} else {
+		RTE_LCORE_FOREACH_WORKER(lcore) {
+			if (o->nb_workers != 0 && n == o->nb_workers)
+				break;
+			places[n++] = place_of(lcore);
+		}
 	}
-	RTE_LCORE_FOREACH_WORKER(lcore) {
-		if (o->nb_workers != 0 && n == o->nb_workers)
-			break;
-		places[n++] = place_of(lcore);
-	}
+	for (i = 0; i < o->nb_spare_lcores; i++)
+		places[n++] = place_of(o->spare_lcores[i]);
 	return n;
 }

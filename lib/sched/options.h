@@ -5,6 +5,9 @@
 
 #include "sched/weir_runtime.h"
 
+/* Characters of a name; more would not fit into those of rings and pools. */
+#define OPTIONS_NAME_LEN 8
+
 /* Where a worker is. */
 struct place {
 	unsigned int lcore; /* LCORE_ID_ANY: wherever its thread is */
@@ -17,5 +20,11 @@ struct place {
  */
 unsigned int
 weir__options_places(const struct weir_options *o, struct place *places);
+
+static inline bool
+weir__park_valid(enum weir_park park)
+{
+	return (unsigned int)park <= WEIR_PARK_ADAPTIVE;
+}
 
 #endif

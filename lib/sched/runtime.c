@@ -22,6 +22,8 @@
 #include <rte_malloc.h>
 
 #include "base/log.h"
+#include "base/membarrier.h"
+#include "base/race.h"
 #include "sched/options.h"
 #include "sched/scheduler.h"
 
@@ -60,6 +62,7 @@ create_core(struct worker *w, uint64_t seed)
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
 						       FIRST_INJECT_INTERVAL;
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
+	c->idle_polls = UINT64_MAX;
 	rand_seed(&c->rand, seed + w->index);
 	return c;
 }
@@ -70,8 +73,11 @@ free_worker(struct worker *w)
 	if (w == NULL)
 		return;
 	free_core(w->core);
+	weir__handoff_fini(&w->handoff);
+	weir__sleeper_fini(&w->sleeper);
 	weir__inject_fini(&w->inbox);
 	weir__source_set_fini(&w->sources);
+	weir__timing_fini(w);
 	rte_free(w->steals_from);
 	rte_free(w->tier_end);
 	rte_free(w->victims);
@@ -86,17 +92,24 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	char name[RTE_RING_NAMESIZE];
 	int socket = (int)node->id;
 	struct worker *w;
+	int rc;
 
 	w = rte_zmalloc_socket("worker", sizeof(*w), WEIR_CACHE_LINE, socket);
 	if (w == NULL)
 		return NULL;
+	rc = weir__sleeper_init(&w->sleeper);
+	if (rc < 0)
+		rte_errno = -rc;
 	w->rt = rt;
 	w->node = node;
 	w->index = index;
 	w->lcore = rt->places[index].lcore;
-	w->idle_bit = node->nb_workers;
+	w->idle_bit = node->nb_places;
+	weir__handoff_init(&w->handoff);
+	atomic_u32_store(&w->park, rt->options.park, RELAXED);
 	weir__run_queue_init(&w->queue);
-	weir__source_set_init(&w->sources, &rt->sources, index, node->id);
+	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
+			      node->id);
 	w->victims = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->victims), 0, socket);
 	w->tier_end = rte_zmalloc_socket(
@@ -105,8 +118,9 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
 	w->core = create_core(w, seed);
 	snprintf(name, sizeof(name), "%s_w%u", rt->options.name, index);
-	if (w->victims == NULL || w->tier_end == NULL ||
+	if (rc < 0 || w->victims == NULL || w->tier_end == NULL ||
 	    w->steals_from == NULL || w->core == NULL ||
+	    weir__timing_init(w) < 0 ||
 	    weir__inject_init(&w->inbox, name, rt->options.inject_ring_size,
 			      node->id) < 0) {
 		free_worker(w);
@@ -142,6 +156,7 @@ free_node(struct node *node)
 		return;
 	weir__inject_fini(&node->inject);
 	weir__cell_pools_fini(&node->home.cells);
+	rte_free(node->workers);
 	rte_free(node->near);
 	rte_free(node);
 }
@@ -174,12 +189,14 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->index = index;
 	node->id = id;
 	weir__owned_init(&node->home.owned, workers);
-	weir__idle_init(&node->idle, workers);
+	weir__idle_init(&node->idle, 0);
 	node->home.hooks = o->hooks != NULL ? &rt->hooks : NULL;
+	node->workers = rte_zmalloc_socket(
+		NULL, workers * sizeof(*node->workers), 0, (int)id);
 	node->near = rte_zmalloc_socket(
 		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id);
 	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
-	if (node->near == NULL ||
+	if (node->workers == NULL || node->near == NULL ||
 	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) <
 		    0 ||
 	    weir__cell_pools_init(&node->home.cells, o->name, id, o->task_cells,
@@ -205,8 +222,10 @@ destroy(struct weir_runtime *rt)
 	rte_free(rt->places);
 	rte_free(rt->sources.qsbr);
 	pthread_mutex_destroy(&rt->sources.mutex);
+	pthread_mutex_destroy(&rt->walk_mutex);
 	pthread_mutex_destroy(&rt->mutex);
-	pthread_cond_destroy(&rt->stopped);
+	pthread_cond_destroy(&rt->changed);
+	weir__blocking_fini(rt);
 	rte_free(rt);
 }
 
@@ -230,6 +249,9 @@ create_empty(const struct weir_options *options)
 	if (rt == NULL)
 		return NULL;
 	rt->options = *options;
+	/* The caller's may be gone when telemetry asks for it. */
+	snprintf(rt->name, sizeof(rt->name), "%s", options->name);
+	rt->options.name = rt->name;
 	if (options->hooks != NULL)
 		rt->hooks = *options->hooks;
 	rt->max_poll_gap = options->max_poll_gap_us * us;
@@ -237,14 +259,23 @@ create_empty(const struct weir_options *options)
 	rt->inject_target = INJECT_TARGET_US * us;
 	rt->recheck_min = RECHECK_MIN_US * us;
 	rt->recheck_max = RECHECK_MAX_US * us;
+	rt->adaptive_poll = options->adaptive_poll_us * us;
+	rt->adaptive_sleep =
+		rt->adaptive_poll + options->adaptive_pause_us * us;
+	rt->power_pause = weir__pause_saves_power();
+	rt->membarrier =
+		weir__membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) ==
+		0;
 	atomic_u64_store(&rt->cells, OWNER, RELAXED);
 	pthread_mutex_init(&rt->sources.mutex, NULL);
 	pthread_mutex_init(&rt->mutex, NULL);
+	pthread_mutex_init(&rt->walk_mutex, NULL);
 	TAILQ_INIT(&rt->core_waiters);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&rt->stopped, &monotonic);
+	pthread_cond_init(&rt->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	weir__blocking_init(rt);
 	return rt;
 }
 
@@ -273,9 +304,9 @@ create_parts(struct weir_runtime *rt)
 	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
 	if (rt->workers == NULL || rt->nodes == NULL || create_sources(rt) < 0)
 		return -ENOMEM;
-	/* Unless a ring or pool says otherwise, for example EEXIST. */
-	rte_errno = ENOMEM;
+	/* ENOMEM, unless a ring or pool says otherwise, for example EEXIST. */
 	for (i = 0; i < rt->nb_nodes; i++) {
+		rte_errno = ENOMEM;
 		rt->nodes[i] = create_node(rt, i);
 		if (rt->nodes[i] == NULL)
 			return -rte_errno;
@@ -283,13 +314,17 @@ create_parts(struct weir_runtime *rt)
 	for (i = 0; i < rt->nb_workers; i++) {
 		n = weir__topology_node_index(&rt->topology,
 					      rt->places[i].node);
+		rte_errno = ENOMEM;
 		rt->workers[i] = create_worker(rt, i, rt->nodes[n], seed);
 		if (rt->workers[i] == NULL)
 			return -rte_errno;
-		rt->nodes[n]->nb_workers++;
+		rt->nodes[n]->workers[rt->nodes[n]->nb_places++] =
+			rt->workers[i];
 	}
 	for (i = 0; i < rt->nb_workers; i++)
 		order_victims(rt->workers[i]);
+	for (i = 0; i < rt->nb_active; i++)
+		weir__worker_enable(rt->workers[i]);
 	return 0;
 }
 
@@ -300,6 +335,10 @@ log_no_parts(const struct weir_runtime *rt, int rc)
 
 	if (rc == -EEXIST)
 		WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
+	else if (rc == -EMFILE || rc == -ENFILE)
+		WEIR_LOG(ERR,
+			 "no file descriptors for %u workers, two each (%s)\n",
+			 rt->nb_workers, rte_strerror(-rc));
 	else
 		WEIR_LOG(ERR,
 			 "no memory for %u workers (%s): give EAL more, or "
@@ -314,7 +353,7 @@ busy_lcore(const struct weir_runtime *rt)
 {
 	unsigned int i;
 
-	for (i = 0; i < rt->nb_workers; i++)
+	for (i = 0; i < rt->nb_active; i++)
 		if (rte_eal_get_lcore_state(rt->places[i].lcore) != WAIT)
 			return rt->places[i].lcore;
 	return RTE_MAX_LCORE;
@@ -326,15 +365,23 @@ launch(struct weir_runtime *rt)
 	unsigned int i, busy = busy_lcore(rt);
 	int rc = 0;
 
+	/* EAL does not look, and two who launch could both find an lcore idle. */
+	if (rte_lcore_id() != rte_get_main_lcore()) {
+		WEIR_LOG(ERR, "a runtime with workers is created on the main "
+			      "lcore only\n");
+		return -EPERM;
+	}
 	if (busy != RTE_MAX_LCORE) {
 		WEIR_LOG(ERR, "lcores: %u is running something else\n", busy);
 		return -EBUSY;
 	}
-	for (i = 0; i < rt->nb_workers; i++) {
+	for (i = 0; i < rt->nb_active; i++) {
+		/* To the lcore's thread. */
+		race_release(rt->workers[i]);
 		rc = rte_eal_remote_launch(weir__worker_main, rt->workers[i],
 					   rt->places[i].lcore);
 		/* They were idle, and only the main lcore launches. */
-		WEIR_ASSERT(rc == 0, "weir_runtime_create(): main lcore only");
+		WEIR_ASSERT(rc == 0, "weir_runtime_create(): lcores wait");
 	}
 	RTE_SET_USED(rc);
 	return 0;
@@ -369,6 +416,9 @@ weir_runtime_create(const struct weir_options *options)
 	if (rt->places == NULL)
 		goto fail;
 	rt->nb_workers = weir__options_places(options, rt->places);
+	rt->nb_active = rt->nb_workers;
+	if (!options->current_thread)
+		rt->nb_active -= options->nb_spare_lcores;
 	for (i = 0; i < rt->nb_workers; i++)
 		nodes[i] = rt->places[i].node;
 	rc = weir__topology_read(&rt->topology, nodes, rt->nb_workers);
@@ -385,6 +435,7 @@ weir_runtime_create(const struct weir_options *options)
 		if (rc < 0)
 			goto fail;
 	}
+	weir__telemetry_add(rt);
 	return rt;
 fail:
 	destroy(rt);
@@ -397,10 +448,15 @@ weir_runtime_free(struct weir_runtime *rt)
 {
 	uint64_t cells = 0;
 	unsigned int i;
+	int rc;
 
 	if (rt == NULL)
 		return;
-	weir_runtime_shutdown(rt, UINT64_MAX, NULL);
+	rc = weir_runtime_shutdown(rt, UINT64_MAX, NULL);
+	WEIR_ASSERT(rc == 0, "weir_runtime_free(): not on a worker");
+	if (rc < 0)
+		return;
+	weir__telemetry_remove(rt);
 	for (i = 0; i < rt->nb_workers; i++)
 		cells += atomic_u64_load(&rt->workers[i]->cells, RELAXED);
 	/* M1: the workers' share in, the owner's out. [runtime:A1] */

@@ -19,6 +19,19 @@
 
 #include "sched/scheduler.h"
 
+/* Claims a sleeper of the node, and wakes it. False if there is none to tell. */
+static bool
+notify_one(struct node *node)
+{
+	unsigned int bit;
+
+	if (!weir__idle_notify(&node->idle, &bit))
+		return false;
+	/* [sleep:F1] behind the claim. */
+	sleeper_call(&node->workers[bit]->sleeper, SEQ_CST);
+	return true;
+}
+
 /* Tells a sleeper on the nearest other node that has one. */
 static void
 notify_far(const struct node *from)
@@ -27,9 +40,9 @@ notify_far(const struct node *from)
 	unsigned int i;
 
 	for (i = 1; i < rt->nb_nodes; i++) {
-		struct idle *idle = &rt->nodes[from->near[i]]->idle;
+		struct node *node = rt->nodes[from->near[i]];
 
-		if (!idle_all_awake(idle) && weir__idle_notify(idle))
+		if (!idle_all_awake(&node->idle) && notify_one(node))
 			return;
 	}
 }
@@ -41,15 +54,20 @@ weir__notify(struct node *node, const struct run_queue *queue)
 	const struct weir_runtime *rt = node->rt;
 	unsigned int backlog;
 
+	/*
+	 * [sleep:F2] between the push and our look: the fence is the sleeper's.
+	 * Without it, a sleeper could go to the kernel beside the work.
+	 */
+	atomic_light_fence();
 	if (!idle_all_awake(&node->idle)) {
-		weir__idle_notify(&node->idle);
+		notify_one(node);
 		return;
 	}
 	if (likely(rt->nb_nodes == 1))
 		return;
 	backlog = queue != NULL ? weir__run_queue_len_any(queue) :
 				  weir__inject_len(&node->inject);
-	if (backlog >= rt->options.cross_node_backlog)
+	if (backlog >= weir__worth_taking(node))
 		notify_far(node);
 }
 
@@ -64,34 +82,39 @@ weir__drop_chain(struct task_chain *c)
 }
 
 static void
-count_remote(struct weir_runtime *rt)
+count_remote(struct node *node, unsigned int n)
 {
-	struct core *c = core_of(rt);
+	struct core *c = core_of(node->rt);
 
 	if (c != NULL)
-		counter_add(&c->worker->counters, remote_schedules, 1);
+		counter_add(&c->worker->counters, remote_schedules, n);
 	else
-		atomic_u64_fetch_add(&rt->remote_schedules, 1, RELAXED);
+		atomic_u64_fetch_add(&node->outside_schedules, n, RELAXED);
 }
 
-/* Pushes to an inject queue, or drops the notifications if it is closed. */
-static void
-inject(struct weir_runtime *rt, struct inject *q, struct task_chain *c)
+/*
+ * Pushes to an inject queue of the node or of one of its workers, or drops the
+ * notifications if it is closed.
+ */
+void
+weir__inject(struct node *node, struct inject *q, struct task_chain *c)
 {
+	unsigned int n = c->n;
+
 	if (weir__inject_push(q, c))
-		count_remote(rt);
+		count_remote(node, n);
 	else
 		weir__drop_chain(c);
 }
 
 static void
-inject_one(struct weir_runtime *rt, struct inject *q, struct task *t)
+inject_one(struct node *node, struct inject *q, struct task *t)
 {
 	struct task_chain c;
 
 	task_chain_init(&c);
 	task_chain_add(&c, t);
-	inject(rt, q, &c);
+	weir__inject(node, q, &c);
 }
 
 void
@@ -100,7 +123,7 @@ weir__overflow(struct core *c, struct task_chain *overflow)
 	struct worker *w = c->worker;
 
 	counter_add(&w->counters, overflows, 1);
-	inject(w->rt, &w->node->inject, overflow);
+	weir__inject(w->node, &w->node->inject, overflow);
 }
 
 static void
@@ -139,7 +162,7 @@ schedule_here(struct core *c, struct task *t)
 {
 	struct task *prev;
 
-	if (c->ctx.task != NULL && c->worker->rt->options.lifo_slot) {
+	if (c->ctx.running && c->worker->rt->options.lifo_slot) {
 		prev = c->lifo;
 		c->lifo = t;
 		if (prev == NULL) {
@@ -150,12 +173,23 @@ schedule_here(struct core *c, struct task *t)
 	}
 	push_queue(c, t);
 	/* Between tasks the worker counts what it got and tells then. */
-	if (c->ctx.task != NULL)
+	if (c->ctx.running)
 		weir__notify(c->worker->node, &c->worker->queue);
 }
 
+/* To a worker's inbox, which may be retiring (workers.c, G1). */
+static void
+schedule_bound(struct worker *w, struct task *t)
+{
+	inject_one(w->node, &w->inbox, t);
+	/* [workers:F1] [sleep:F1] the fence of both is in the push. */
+	sleeper_call(&w->sleeper, RELAXED);
+	if (unlikely(atomic_u32_load(&w->successor, RELAXED) != 0))
+		weir__forward_inbox(w);
+}
+
 void
-weir__schedule(struct task *t)
+weir__place(struct task *t)
 {
 	struct node *node = node_of_home(t->home);
 	struct weir_runtime *rt = node->rt;
@@ -163,19 +197,28 @@ weir__schedule(struct task *t)
 	struct worker *w;
 
 	if (task_is_local(t)) {
-		w = rt->workers[t->worker];
+		w = weir__worker_for(rt, t->worker);
 		if (c != NULL && c->worker == w)
 			task_chain_add(&c->local, t);
 		else
-			inject_one(rt, &w->inbox, t);
+			schedule_bound(w, t);
 		return;
 	}
 	if (c != NULL && c->worker->node == node) {
 		schedule_here(c, t);
 		return;
 	}
-	inject_one(rt, &node->inject, t);
+	inject_one(node, &node->inject, t);
 	weir__notify(node, NULL);
+}
+
+void
+weir__schedule(struct task *t)
+{
+	const struct weir_runtime *rt = node_of_home(t->home)->rt;
+
+	note_woken(rt, core_of(rt), t);
+	weir__place(t);
 }
 
 bool
@@ -183,6 +226,14 @@ weir__on_worker(void)
 {
 	return weir__core != NULL;
 }
+
+#ifdef WEIR_ASSERTS
+bool
+weir__drives(const struct core *c)
+{
+	return weir__core == c;
+}
+#endif
 
 bool
 weir__on_worker_of(const struct task *t)
@@ -217,15 +268,30 @@ init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	t->home = &home->home;
 	t->owned.next = NULL;
 	t->owned.prev = NULL;
-	t->worker = attr->worker;
-	t->affinity = (uint8_t)attr->affinity;
-	t->node = (uint8_t)home->index;
+	t->worker = (uint16_t)attr->worker;
+	t->affinity = attr->affinity & 3;
 	t->join_waiter = NULL;
 	t->outcome = 0;
+	atomic_u32_store(&t->polls, 0, RELAXED);
 	if (state != NULL)
 		memcpy(t->bytes, state, ops->state_size);
 	else
 		memset(t->bytes, 0, ops->state_size);
+}
+
+/*
+ * NULL: nobody is there, nor has been. Whoever has the worker's tasks now, their
+ * home is its place: that is where shutdown looks for them.
+ */
+static struct node *
+home_of_bound(const struct weir_runtime *rt, unsigned int worker)
+{
+	const struct worker *w;
+
+	if (worker >= rt->nb_workers)
+		return NULL;
+	w = rt->workers[worker];
+	return atomic_u32_load(&w->settled, RELAXED) ? w->node : NULL;
 }
 
 /* The node that attr asks for, or NULL. */
@@ -236,9 +302,7 @@ home_of(const struct weir_runtime *rt, const struct core *c,
 	int i;
 
 	if (attr->affinity == WEIR_AFFINITY_WORKER)
-		return attr->worker < rt->nb_workers ?
-			       rt->workers[attr->worker]->node :
-			       NULL;
+		return home_of_bound(rt, attr->worker);
 	if (attr->affinity != WEIR_AFFINITY_ANY &&
 	    attr->affinity != WEIR_AFFINITY_NODE)
 		return NULL;
@@ -248,23 +312,57 @@ home_of(const struct weir_runtime *rt, const struct core *c,
 	return i >= 0 ? rt->nodes[i] : NULL;
 }
 
-static bool
-ops_valid(const struct weir_task_ops *ops)
+bool
+weir__ops_valid(const struct weir_task_ops *ops)
 {
-	return ops != NULL && ops->poll != NULL && ops->name != NULL &&
+	return ops != NULL && ops->name != NULL &&
 	       ops->result_size <= ops->state_size &&
 	       ops->result_offset <= ops->state_size - ops->result_size;
 }
 
-/* Ids of workers and of other threads do not meet: the top 16 bits differ. */
+/*
+ * Ids of workers and of other threads do not meet: the top 16 bits differ. All
+ * begin behind WEIR_TASK_NONE.
+ */
 static uint64_t
 next_id(struct weir_runtime *rt, struct core *c)
 {
 	if (c == NULL)
-		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED);
+		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED) + 1;
 	counter_add(&c->worker->counters, spawned, 1);
 	return (uint64_t)(c->worker->index + 1) << 48 |
 	       counter_get(&c->worker->counters, spawned);
+}
+
+struct task *
+weir__task_alloc(struct core *c, struct node *home,
+		 const struct weir_task_ops *ops, const void *state,
+		 const struct weir_spawn_attr *attr)
+{
+	struct task *t;
+
+	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
+			     ops->state_size);
+	if (unlikely(t == NULL))
+		return NULL;
+	if (c != NULL)
+		atomic_u64_add_owner(&c->worker->cells, 1);
+	else
+		atomic_u64_fetch_add(&home->rt->cells, 1, RELAXED);
+	init_task(t, home, ops, state, attr);
+	return t;
+}
+
+void
+weir__task_announce(struct core *c, struct task *t)
+{
+	const struct weir_runtime *rt = node_of_home(t->home)->rt;
+
+	t->id = next_id(node_of_home(t->home)->rt, c);
+	TRACE_FP(task_spawn, t->id, t->ops->name,
+		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+	note_woken(rt, c, t);
+	task_hook(t, task_spawn);
 }
 
 struct weir_join *
@@ -279,26 +377,20 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	if (attr == NULL)
 		attr = &any;
 	home = home_of(rt, c, attr);
-	if (unlikely(!ops_valid(ops) || home == NULL)) {
+	if (unlikely(!weir__ops_valid(ops) || ops->poll == NULL ||
+		     home == NULL)) {
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
-			     ops->state_size);
+	t = weir__task_alloc(c, home, ops, state, attr);
 	if (unlikely(t == NULL)) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	if (c != NULL)
-		atomic_u64_add_owner(&c->worker->cells, 1);
-	else
-		atomic_u64_fetch_add(&rt->cells, 1, RELAXED);
-	init_task(t, home, ops, state, attr);
-	t->id = next_id(rt, c);
-	task_hook(t, task_spawn);
+	weir__task_announce(c, t);
 	if (likely(weir__owned_insert(&home->home.owned, t,
 				      c != NULL ? c->worker->idle_bit : 0)))
-		weir__schedule(t);
+		weir__place(t);
 	else
 		weir__task_refuse(t);
 	return (struct weir_join *)t;

@@ -14,11 +14,18 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
+#include <rte_cycles.h>
+
 #include "base/rand.h"
 #include "metrics/counters.h"
+#include "metrics/histogram.h"
+#include "metrics/trace.h"
+#include "park/sleeper.h"
 #include "park/source.h"
 #include "queue/inject.h"
 #include "queue/run_queue.h"
+#include "sched/blocking.h"
+#include "sched/handoff.h"
 #include "sched/idle.h"
 #include "sched/options.h"
 #include "sched/weir_runtime.h"
@@ -44,10 +51,14 @@ struct core {
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
 	uint32_t inject_interval; /* ticks */
+	uint64_t now;		  /* TSC of this tick, or poll while parked */
 	uint64_t last_poll;	  /* TSC */
+	uint64_t busy_since;	  /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;	  /* TSC */
 	uint32_t tuned_tick;
-	uint64_t mean_poll; /* cycles a task poll takes, EWMA */
+	uint64_t mean_poll;  /* cycles a task poll takes, EWMA */
+	uint64_t idle_since; /* TSC; see park.c, Q3 */
+	uint64_t idle_polls; /* tasks polled until then */
 
 	bool local_first;  /* bound tasks have the next turn */
 	bool shared_first; /* so has the node's inject queue */
@@ -57,8 +68,23 @@ struct core {
 	struct cell_cache cells;
 };
 
+enum attention {
+	ATTENTION_STOP = 1,   /* the runtime ends */
+	ATTENTION_CLAIM = 2,  /* a thread wants the core: see handoff.c */
+	ATTENTION_RETIRE = 4, /* the worker is to go: see workers.c */
+	ATTENTION_RETURN = 8, /* one that it stands in for comes back */
+};
+
+/* Histograms of a worker: see timing.c. */
+struct timing {
+	/* By enum weir_histogram_kind; NULL: nothing is timed. */
+	struct histogram *histograms[2];
+	uint64_t ns_per_cycle; /* << NS_SHIFT */
+	uint64_t longest;      /* cycles */
+};
+
 struct worker {
-	/* Written at start only. */
+	/* Written when the worker starts or changes only. */
 	struct weir_runtime *rt;
 	struct node *node;
 	struct core *core;
@@ -70,7 +96,18 @@ struct worker {
 	unsigned int *tier_end;
 	unsigned int nb_tiers;
 	struct atomic_u64 *steals_from; /* by victim; written by this worker */
+	struct timing timing;
 
+	/* ATTENTION_*: what others want of its driver, who looks each tick. */
+	struct atomic_u32 attention;
+	/* See workers.c. */
+	struct atomic_u32 active;    /* written with the runtime's mutex */
+	struct atomic_u32 settled;   /* it has been active */
+	struct atomic_u32 successor; /* index + 1; 0: none */
+	struct atomic_u32 park;	     /* enum weir_park; written by anyone */
+	struct sleeper sleeper;
+
+	struct handoff handoff;
 	struct source_set sources;
 	struct inject inbox;
 	struct counters counters;
@@ -85,11 +122,14 @@ struct node {
 	struct weir_runtime *rt;
 	unsigned int index;
 	unsigned int id; /* NUMA node */
-	unsigned int nb_workers;
+	unsigned int nb_places;
+	struct worker **workers; /* by idle bit */
 	/* Indices of all nodes by distance, itself first. */
 	unsigned int *near;
 	struct inject inject;
 	struct idle idle;
+	/* Written by threads that are not workers. */
+	struct atomic_u64 outside_schedules weir_cache_aligned;
 };
 
 enum runtime_phase {
@@ -101,6 +141,7 @@ enum runtime_phase {
 struct weir_runtime {
 	/* Written at start only. */
 	struct weir_options options;
+	char name[OPTIONS_NAME_LEN + 1];
 	struct weir_hooks hooks;
 	struct topology topology;
 	uint64_t max_poll_gap; /* TSC cycles */
@@ -108,30 +149,43 @@ struct weir_runtime {
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
 	uint64_t recheck_max;
-	unsigned int nb_workers;
+	uint64_t adaptive_poll;	 /* TSC cycles without work before it pauses */
+	uint64_t adaptive_sleep; /* and before it sleeps */
+	bool power_pause;	 /* weir__pause_saves_power() */
+	bool membarrier;	 /* the kernel has it */
+	unsigned int nb_workers; /* places; see workers.c */
 	unsigned int nb_nodes;
 	struct worker **workers;
 	struct node **nodes;
 	struct place *places;
 
 	struct source_registry sources;
+	TAILQ_ENTRY(weir_runtime) registry_link; /* see telemetry.c */
 
 	/* Shutdown: see shutdown.c. */
-	struct atomic_u32 stopping weir_cache_aligned;
-	struct atomic_u32 cores_out;
+	struct atomic_u32 cores_out weir_cache_aligned;
 	pthread_mutex_t mutex;
-	pthread_cond_t stopped;
+	pthread_cond_t changed; /* phase, or workers */
 	enum runtime_phase phase;
 	bool lcores_back;
-	int failure; /* that shut it down */
+	int failure;		    /* that shut it down */
+	pthread_mutex_t walk_mutex; /* one walk over owned lists at a time */
+
+	/* Workers that come and go: see workers.c. With the mutex. */
+	bool changing;
+	struct worker *heir;	  /* of the one that retires */
+	struct worker *returning; /* until its tasks have been let go */
+	unsigned int nb_active;
 
 	/* Current-thread runtime: see current.c. Under the mutex. */
 	bool core_taken;
 	TAILQ_HEAD(, core_waiter) core_waiters;
 
+	/* Written by its threads and by those that spawn jobs. */
+	struct blocking_pool blocking weir_cache_aligned;
+
 	/* Written by threads that are not workers. */
 	struct atomic_u64 spawned weir_cache_aligned;
-	struct atomic_u64 remote_schedules;
 	/* See runtime.c, M1. */
 	struct atomic_u64 cells;
 };
@@ -146,6 +200,20 @@ node_of_home(struct task_home *home)
 	return container_of(home, struct node, home);
 }
 
+static inline bool
+worker_active(const struct worker *w)
+{
+	return atomic_u32_load(&w->active, RELAXED) != 0;
+}
+
+/* What others want of the worker's driver. */
+static inline uint32_t
+worker_attention(const struct worker *w)
+{
+	/* [attention:A1] what was arranged before the call is seen. */
+	return atomic_u32_load(&w->attention, ACQUIRE);
+}
+
 /* The calling thread's core, if it is one of this runtime. */
 static inline struct core *
 core_of(const struct weir_runtime *rt)
@@ -155,9 +223,34 @@ core_of(const struct weir_runtime *rt)
 	return c != NULL && c->worker->rt == rt ? c : NULL;
 }
 
+/*
+ * Notes when a task was made runnable. The holder of the notification, on core
+ * c or NULL. A core has the time of its turn at hand, which does but when
+ * wake-ups are timed.
+ */
+static inline void
+note_woken(const struct weir_runtime *rt, const struct core *c, struct task *t)
+{
+	uint32_t stamp;
+
+	if (unlikely(rt->options.histograms))
+		stamp = stamp_fine(rte_rdtsc());
+	else
+		stamp = stamp_coarse(c != NULL ? c->now : rte_rdtsc());
+	atomic_u32_store(&t->woken, stamp, RELAXED);
+	TRACE_FP(task_wake, t->id,
+		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+}
+
 /* schedule.c */
+/* As weir__schedule(), but it has been noted when the task was woken. */
+void
+weir__place(struct task *t);
 void
 weir__notify(struct node *node, const struct run_queue *queue);
+/* Pushes to an inject queue, or drops the notifications if it is closed. */
+void
+weir__inject(struct node *node, struct inject *q, struct task_chain *c);
 void
 weir__drop_chain(struct task_chain *c);
 void
@@ -167,6 +260,23 @@ weir__schedule_deferred(struct core *c);
 void
 weir__overflow(struct core *c, struct task_chain *overflow);
 
+/* But for poll and run, of which the caller wants one or the other. */
+bool
+weir__ops_valid(const struct weir_task_ops *ops);
+
+/*
+ * A cell for a new task, filled in but for its id, and counted (runtime.c, M1).
+ * The core is the calling thread's, if it is of this runtime. NULL: no memory.
+ */
+struct task *
+weir__task_alloc(struct core *c, struct node *home,
+		 const struct weir_task_ops *ops, const void *state,
+		 const struct weir_spawn_attr *attr);
+
+/* It will be started, or refused: gives it its id and tells the hook. */
+void
+weir__task_announce(struct core *c, struct task *t);
+
 /* steal.c */
 struct task *
 weir__take_inject(struct core *c);
@@ -174,6 +284,8 @@ struct task *
 weir__search(struct core *c);
 bool
 weir__work_pending(const struct worker *w);
+unsigned int
+weir__worth_taking(const struct node *node);
 void
 weir__rescue_neighbours(struct core *c);
 
@@ -182,11 +294,50 @@ int
 weir__worker_main(void *worker);
 
 /*
- * The calling thread drives the core until the runtime stops or, if `until` is
- * not NULL, that task has ended.
+ * The calling thread drives the core until the runtime stops, the worker
+ * retires, another thread gets the core, or, if `until` is not NULL, that task
+ * has ended.
  */
 void
-weir__drive(struct core *c, const struct weir_join *until);
+weir__drive(struct core *c, const struct weir_join *until, enum driver driver);
+
+/* The core found something to run, or will not look any more. */
+void
+weir__stop_searching(struct core *c);
+
+/* The worker has not been parked since it was last counted. */
+static inline void
+count_busy(struct core *c, uint64_t now)
+{
+	counter_add(&c->worker->counters, busy, now - c->busy_since);
+	c->busy_since = now;
+}
+
+/* One round over the sources. */
+void
+weir__poll_sources(struct core *c, uint64_t now);
+
+/* park.c */
+void
+weir__park(struct core *c);
+
+/* Sets an ATTENTION_* bit, and wakes the worker if it sleeps. Any thread. */
+void
+weir__worker_call(struct worker *w, uint32_t bit);
+/* telemetry.c: from when a runtime is whole until it is taken apart. */
+void
+weir__telemetry_add(struct weir_runtime *rt);
+void
+weir__telemetry_remove(struct weir_runtime *rt);
+
+/* timing.c */
+int
+weir__timing_init(struct worker *w);
+void
+weir__timing_fini(struct worker *w);
+/* weir__task_run() with its times. */
+enum task_next
+weir__task_run_timed(struct core *c, struct task *t);
 
 /* A hook of the worker, if there is one. */
 #define worker_hook(w, hook)                                       \
@@ -196,18 +347,43 @@ weir__drive(struct core *c, const struct weir_join *until);
 			hooks_->hook(hooks_->arg, (w)->index);     \
 	} while (0)
 
+/* handoff.c */
+/* Is the calling thread inside weir_block_in_place() of a task of rt? */
+bool
+weir__blocked_in(const struct weir_runtime *rt);
+
 /* current.c */
 void
 weir__current_run(struct weir_runtime *rt, struct weir_join *join);
 void
 weir__current_shutdown(struct weir_runtime *rt);
 
+/* workers.c */
+/* The worker that a task bound to worker `index` runs on now. */
+struct worker *
+weir__worker_for(const struct weir_runtime *rt, unsigned int index);
+/* Whatever was pushed to the inbox of a worker that has gone. */
+void
+weir__forward_inbox(struct worker *w);
+/* Before its thread starts. */
+void
+weir__worker_enable(struct worker *w);
+/* The worker has the tasks of one that comes back, and runs none of them. */
+void
+weir__worker_let_go(struct worker *w);
+/* The worker's part of retiring. */
+void
+weir__retire_worker(struct core *c);
+
 /* shutdown.c */
+/* Milliseconds from now, by CLOCK_MONOTONIC. */
+struct timespec
+weir__deadline(uint64_t ms);
 /* The failure that shut the runtime down, or -ECANCELED. */
 int
 weir__shutdown_reason(struct weir_runtime *rt);
 void
-weir__shutdown_worker(struct core *c);
+weir__shutdown_worker(struct core *c, enum driver driver);
 
 /* runtime.c */
 void

@@ -3,12 +3,15 @@
 /*
  * Shutdown in six steps, after tokio's multi-thread worker:
  *
- *	1 close the owned lists and the inject queues, raise the flag
+ *	1 close the owned lists and the inject queues, raise the flag; close
+ *	  the blocking pool
  *	2 each worker sees the flag between two tasks, asleep or not
- *	3 in parallel, workers end all tasks on their node's lists
+ *	3 in parallel, workers end all tasks on their node's lists, those that
+ *	  are bound to a worker on that one (owned.c, O6)
  *	4 each hands in its core; the last one goes on alone
  *	5 it empties the workers' queues, then the inject queues
- *	6 sources are closed, memory is returned by weir_runtime_free()
+ *	6 sources are closed, the pool's threads awaited; memory is returned
+ *	  by weir_runtime_free()
  *
  * Z1 A spawn either binds its task before the owned list closes, and step 3
  *    ends it, or is refused and ends it itself (O2).
@@ -16,12 +19,16 @@
  *    it, or is refused and dropped by its pusher, or is pushed across the end
  *    and dropped by either (inject.c, I4).
  * Z3 After step 4 no task runs and none is left; what steps 5 finds are
- *    notifications of tasks that have ended.
+ *    notifications of tasks that have ended. Before it, a task that is not
+ *    left is on an owned list, whatever it is in the middle of (O1).
+ * Z4 A blocking job is taken off its queue before the pool closes, and step 6
+ *    awaits it, or by step 1, which drops it and holds no mutex by then.
  */
 
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -29,6 +36,7 @@
 #include <rte_launch.h>
 
 #include "base/log.h"
+#include "base/race.h"
 #include "sched/scheduler.h"
 
 /* Step 1, once. */
@@ -43,11 +51,12 @@ close_all(struct weir_runtime *rt)
 		weir__inject_close(&rt->nodes[i]->inject);
 	for (i = 0; i < rt->nb_workers; i++)
 		weir__inject_close(&rt->workers[i]->inbox);
-	/* [shutdown:A1] closed lists before the flag. */
-	atomic_u32_store(&rt->stopping, 1, RELEASE);
+	for (i = 0; i < rt->nb_workers; i++)
+		/* [attention:A1] closed lists before the call. */
+		weir__worker_call(rt->workers[i], ATTENTION_STOP);
 }
 
-/* Step 5 for one worker, whose thread is done with it. */
+/* Step 5 for one worker, whose thread is done with it: [shutdown:A2]. */
 static void
 empty_worker(struct worker *w)
 {
@@ -83,19 +92,38 @@ entries_left(const struct weir_runtime *rt)
 	return n;
 }
 
+/* Step 3 for one worker, and for those whose successor it is. */
+static void
+end_tasks_of(struct worker *w)
+{
+	const struct weir_runtime *rt = w->rt;
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		if (weir__worker_for(rt, i) == w)
+			weir__owned_shutdown(&rt->workers[i]->node->home.owned,
+					     w->idle_bit, i);
+}
+
 /* Steps 3 to 6, on a worker that has left its loop. */
 void
-weir__shutdown_worker(struct core *c)
+weir__shutdown_worker(struct core *c, enum driver driver)
 {
 	struct worker *w = c->worker;
 	struct weir_runtime *rt = w->rt;
 	unsigned int i;
 
-	weir__owned_shutdown(&w->node->home.owned, w->idle_bit);
+	end_tasks_of(w);
+	/* Tasks that block their threads end there (handoff.c, C3). */
+	if (!weir__handoff_settle(c, driver))
+		return;
 	/* [shutdown:A2] the last one sees all that the others left behind. */
 	if (atomic_u32_fetch_add(&rt->cores_out, 1, ACQ_REL) + 1 <
-	    rt->nb_workers)
+	    rt->nb_active)
 		return;
+	/* Those of nodes without workers. */
+	for (i = 0; i < rt->nb_nodes; i++)
+		weir__owned_shutdown(&rt->nodes[i]->home.owned, 0, w->index);
 	for (i = 0; i < rt->nb_workers; i++)
 		empty_worker(rt->workers[i]);
 	for (i = 0; i < rt->nb_nodes; i++)
@@ -104,21 +132,21 @@ weir__shutdown_worker(struct core *c)
 		weir__source_set_close(&rt->workers[i]->sources);
 	pthread_mutex_lock(&rt->mutex);
 	rt->phase = RUNTIME_STOPPED;
-	pthread_cond_broadcast(&rt->stopped);
+	pthread_cond_broadcast(&rt->changed);
 	pthread_mutex_unlock(&rt->mutex);
 }
 
-static struct timespec
-deadline_of(uint64_t timeout_ms)
+struct timespec
+weir__deadline(uint64_t ms)
 {
 	struct timespec ts;
 	/* Farther than this is for ever, and must not wrap. */
 	const uint64_t longest_ms = UINT64_C(1000) * 3600 * 24 * 365;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	timeout_ms = RTE_MIN(timeout_ms, longest_ms);
-	ts.tv_sec += (time_t)(timeout_ms / 1000);
-	ts.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	ms = RTE_MIN(ms, longest_ms);
+	ts.tv_sec += (time_t)(ms / 1000);
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
 	if (ts.tv_nsec >= 1000000000) {
 		ts.tv_sec++;
 		ts.tv_nsec -= 1000000000;
@@ -135,8 +163,13 @@ give_lcores_back(struct weir_runtime *rt)
 {
 	unsigned int i;
 
-	for (i = 0; i < rt->nb_workers && !rt->lcores_back; i++)
+	for (i = 0; i < rt->nb_workers && !rt->lcores_back; i++) {
+		if (!worker_active(rt->workers[i]))
+			continue;
 		rte_eal_wait_lcore(rt->places[i].lcore);
+		/* The lcore's state says that its thread is back. */
+		race_acquire(rt->workers[i]);
+	}
 	rt->lcores_back = true;
 }
 
@@ -155,39 +188,82 @@ settled_entries(const struct weir_runtime *rt)
 	return n;
 }
 
+/* Names the task; running ones stay in front, and push out others. */
+static bool
+name_task(const struct task *t, void *arg)
+{
+	struct weir_shutdown_report *report = arg;
+	const struct weir_task_info info = { t->id, t->ops->name };
+
+	if (state_load(&t->state) & STATE_RUNNING) {
+		if (report->nb_tasks < WEIR_REPORT_TASKS)
+			report->tasks[report->nb_tasks++] =
+				report->tasks[report->nb_running];
+		report->tasks[report->nb_running++] = info;
+	} else if (report->nb_tasks < WEIR_REPORT_TASKS) {
+		report->tasks[report->nb_tasks++] = info;
+	}
+	return report->nb_running < WEIR_REPORT_TASKS;
+}
+
 static void
 fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 {
 	unsigned int i;
 
-	/* A worker that has not handed in its core is inside a task. */
-	/* [shutdown:A2] */
-	report->live_tasks =
-		rt->nb_workers - atomic_u32_load(&rt->cores_out, ACQUIRE);
+	memset(report, 0, sizeof(*report));
 	for (i = 0; i < rt->nb_nodes; i++)
 		report->live_tasks +=
 			weir__owned_count(&rt->nodes[i]->home.owned);
+	pthread_mutex_lock(&rt->walk_mutex);
+	for (i = 0; i < rt->nb_nodes && report->nb_running < WEIR_REPORT_TASKS;
+	     i++)
+		weir__owned_walk(&rt->nodes[i]->home.owned, name_task, report);
+	pthread_mutex_unlock(&rt->walk_mutex);
 	report->ring_entries =
 		rt->phase == RUNTIME_STOPPED ? settled_entries(rt) : 0;
+	report->blocking = atomic_u32_load(&rt->blocking.queued, RELAXED) +
+			   atomic_u32_load(&rt->blocking.running, RELAXED);
 }
 
-/* Step 1, whoever comes first. With the mutex. */
+static void
+log_report(const struct weir_shutdown_report *report)
+{
+	unsigned int i;
+
+	for (i = 0; i < report->nb_tasks; i++)
+		WEIR_LOG(WARNING, "task %s (%" PRIx64 ") does not end%s\n",
+			 report->tasks[i].name, report->tasks[i].id,
+			 i < report->nb_running ? ": it is running" : "");
+	if (report->live_tasks > report->nb_tasks)
+		WEIR_LOG(WARNING, "%" PRIu64 " more tasks do not end\n",
+			 report->live_tasks - report->nb_tasks);
+	if (report->blocking > 0)
+		WEIR_LOG(WARNING, "%" PRIu64 " blocking jobs do not end\n",
+			 report->blocking);
+}
+
+/* Step 1, whoever comes first. */
 static void
 begin(struct weir_runtime *rt, int failure)
 {
-	if (rt->phase != RUNTIME_RUNNING)
-		return;
-	rt->phase = RUNTIME_STOPPING;
-	rt->failure = failure;
-	close_all(rt);
+	pthread_mutex_lock(&rt->mutex);
+	if (rt->phase == RUNTIME_RUNNING) {
+		rt->phase = RUNTIME_STOPPING;
+		rt->failure = failure;
+		close_all(rt);
+		/* Whoever waits to change the workers. */
+		pthread_cond_broadcast(&rt->changed);
+	}
+	pthread_mutex_unlock(&rt->mutex);
+	/* Whoever comes later must find the pool closed as well. */
+	weir__blocking_close(rt);
 }
 
 void
 weir_runtime_shutdown_begin(struct weir_runtime *rt)
 {
-	pthread_mutex_lock(&rt->mutex);
 	begin(rt, 0);
-	pthread_mutex_unlock(&rt->mutex);
 }
 
 int
@@ -209,34 +285,45 @@ weir__task_failed(const struct task *t)
 	WEIR_LOG(ERR,
 		 "task %s (%" PRIx64 ") failed, and nobody awaits it: %s\n",
 		 t->ops->name, t->id, rte_strerror(-t->outcome));
-	if (rt->options.on_failure != WEIR_FAILURE_SHUTDOWN)
-		return;
-	pthread_mutex_lock(&rt->mutex);
-	begin(rt, t->outcome);
-	pthread_mutex_unlock(&rt->mutex);
+	if (rt->options.on_failure == WEIR_FAILURE_SHUTDOWN)
+		begin(rt, t->outcome);
 }
 
 int
 weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		      struct weir_shutdown_report *report)
 {
-	struct timespec deadline = deadline_of(timeout_ms);
+	struct timespec deadline = weir__deadline(timeout_ms);
+	struct weir_shutdown_report left;
 	int rc = 0;
 
-	if (weir__on_worker())
+	if (weir__on_worker() || weir__blocking_inside(rt) ||
+	    weir__blocked_in(rt))
 		return -EDEADLK;
-	pthread_mutex_lock(&rt->mutex);
 	begin(rt, 0);
+	pthread_mutex_lock(&rt->mutex);
 	if (rt->options.current_thread)
 		weir__current_shutdown(rt);
-	while (rt->phase != RUNTIME_STOPPED && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&rt->stopped, &rt->mutex,
+	/* Who is in the middle of changing the workers looks at them yet. */
+	while ((rt->phase != RUNTIME_STOPPED || rt->changing) &&
+	       rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&rt->changed, &rt->mutex,
 					    &deadline);
-	rc = rt->phase == RUNTIME_STOPPED ? 0 : -ETIMEDOUT;
+	rc = rt->phase == RUNTIME_STOPPED && !rt->changing ? 0 : -ETIMEDOUT;
 	if (rc == 0 && !rt->options.current_thread)
 		give_lcores_back(rt);
-	if (report != NULL)
-		fill_report(rt, report);
 	pthread_mutex_unlock(&rt->mutex);
+	/* A job that is awaited may want the mutex. */
+	if (rc == 0)
+		rc = weir__blocking_finish(rt, &deadline);
+	if (rc < 0 || report != NULL) {
+		pthread_mutex_lock(&rt->mutex);
+		fill_report(rt, &left);
+		pthread_mutex_unlock(&rt->mutex);
+	}
+	if (rc < 0)
+		log_report(&left);
+	if (report != NULL)
+		*report = left;
 	return rc;
 }

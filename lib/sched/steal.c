@@ -16,6 +16,16 @@
 
 #include "sched/scheduler.h"
 
+/* Tasks in a node's inject queue that another node's workers take some of. */
+unsigned int
+weir__worth_taking(const struct node *node)
+{
+	/* Nobody else will (workers.c, G5). */
+	if (idle_workers(&node->idle) == 0)
+		return 1;
+	return node->rt->options.cross_node_backlog;
+}
+
 /* As many as a fair share, and no more than fit. */
 static unsigned int
 share(const struct core *c, const struct inject *q, unsigned int workers)
@@ -57,7 +67,7 @@ take_shared(struct core *c)
 {
 	struct node *node = c->worker->node;
 
-	return take_batch(c, &node->inject, node->nb_workers);
+	return take_batch(c, &node->inject, idle_workers(&node->idle));
 }
 
 /* Inbox and inject queue take turns, so that neither starves the other. */
@@ -112,6 +122,7 @@ steal_from(struct core *c, struct worker *victim)
 	if (victim->node != w->node)
 		counter_add(&w->counters, steals_remote, n);
 	atomic_u64_add_owner(&w->steals_from[victim->index], n);
+	weir__trace_worker_steal(w->index, victim->index, n);
 	return t;
 }
 
@@ -148,8 +159,7 @@ take_far_inject(struct core *c)
 	for (i = 1; i < rt->nb_nodes; i++) {
 		struct node *node = rt->nodes[c->worker->node->near[i]];
 
-		if (weir__inject_len(&node->inject) <
-		    rt->options.cross_node_backlog)
+		if (weir__inject_len(&node->inject) < weir__worth_taking(node))
 			continue;
 		t = take_batch(c, &node->inject, rt->nb_workers);
 		if (t != NULL)
@@ -195,7 +205,7 @@ weir__work_pending(const struct worker *w)
 	}
 	for (i = 0; i < rt->nb_nodes; i++)
 		if (weir__inject_len(&rt->nodes[i]->inject) >=
-		    rt->options.cross_node_backlog)
+		    weir__worth_taking(rt->nodes[i]))
 			return true;
 	return false;
 }

@@ -8,6 +8,9 @@
  * The runtime: workers on EAL lcores that run tasks and poll sources.
  */
 
+#include <limits.h>
+#include <sched.h>
+
 #include <weir_common.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
@@ -28,11 +31,34 @@ enum weir_failure {
 	WEIR_FAILURE_SHUTDOWN,
 };
 
+/**
+ * How a worker waits when it has nothing to run. Whatever it does, a wake-up
+ * reaches it; what differs is how soon, and what the waiting costs.
+ */
+enum weir_park {
+	/** Polls its sources: wakes in well under 1 us, uses its CPU fully. */
+	WEIR_PARK_POLL,
+	/**
+	 * Polls, and rests its CPU in between, by TPAUSE or its like where there
+	 * is one: a CPU that shares a core with another leaves it more. Adds up
+	 * to half of max_poll_gap_us.
+	 */
+	WEIR_PARK_PAUSE,
+	/**
+	 * Sleeps in the kernel until an interrupt or a caller wakes it: uses next
+	 * to no CPU. Adds what the kernel takes, tens of microseconds.
+	 */
+	WEIR_PARK_INTERRUPT,
+	/** Polls for adaptive_poll_us, pauses for adaptive_pause_us, sleeps. */
+	WEIR_PARK_ADAPTIVE,
+};
+
 /** How a runtime is built. Fill with weir_options_init(), then change. */
 struct weir_options {
 	/**
-	 * Begins the names of the runtime's rings and pools, so it must be
-	 * unique in the process. At most 8 characters. Default "weir".
+	 * Begins the names of the runtime's rings and pools, and is what
+	 * telemetry calls it, so it must be unique in the process and should
+	 * have no comma. At most 8 characters. Default "weir".
 	 */
 	const char *name;
 
@@ -47,9 +73,17 @@ struct weir_options {
 	unsigned int nb_workers;
 
 	/**
+	 * More lcores, on which weir_worker_add() can start workers later.
+	 * Their places, and memory on their nodes, are made at once. They come
+	 * after the others in the order of workers. Default none.
+	 */
+	const unsigned int *spare_lcores;
+	unsigned int nb_spare_lcores;
+
+	/**
 	 * No worker threads: whoever calls weir_runtime_block_on() runs the
 	 * tasks meanwhile, on one worker, on whatever CPU it is on. For tests,
-	 * tools and control planes. lcores and nb_workers are then not used.
+	 * tools and control planes. Of the options above only the name is used.
 	 * Default false.
 	 */
 	bool current_thread;
@@ -63,7 +97,8 @@ struct weir_options {
 
 	/**
 	 * Microseconds that may pass between two polls of the sources while
-	 * there is work; looked at between tasks. Smaller: more time goes into
+	 * there is work; looked at before each task that a queue gives, so not
+	 * between that and up to three that it has woken (lifo_slot). Smaller: more time goes into
 	 * polls. Larger: RX rings overflow (1,024 descriptors at 14.88 Mpps
 	 * last 69 us). 1 to 1000000, default 20.
 	 */
@@ -118,10 +153,76 @@ struct weir_options {
 	unsigned int cross_node_age_us;
 
 	/**
+	 * Threads that run jobs of weir_blocking_spawn(), at most; each is
+	 * started when a job needs it. Smaller: jobs wait for one another, for
+	 * ever if one that runs awaits one that is queued. Larger: more stacks,
+	 * and more threads that share the pool's CPUs. 1 to 4096, default 64.
+	 */
+	unsigned int blocking_threads;
+
+	/**
+	 * Milliseconds that such a thread waits for another job before it ends.
+	 * Smaller: threads are started more often. Larger: their stacks are
+	 * kept for longer. 0 to 86400000, default 10000.
+	 */
+	unsigned int blocking_keep_alive_ms;
+
+	/**
+	 * The CPUs of these threads, a rte_cpuset_t; copied. Where workers run
+	 * as well, jobs take time from them. NULL: those of EAL's control
+	 * threads, which are the CPUs that no lcore has or, if all have one,
+	 * the main lcore's. Default NULL.
+	 */
+	const cpu_set_t *blocking_cpus;
+
+	/**
 	 * What becomes of a failure that nobody awaits: the task returned
 	 * -errno and its handle was detached. Default WEIR_FAILURE_LOG.
 	 */
 	enum weir_failure on_failure;
+
+	/**
+	 * Keep histograms of poll times and of the time from wake-up to turn,
+	 * for weir_worker_histogram_get(). Takes two looks at the clock for
+	 * each poll and one for each wake-up. Default false.
+	 */
+	bool histograms;
+
+	/**
+	 * Bits of precision of a histogram: values are right to one part in
+	 * 2^histogram_precision. Smaller: coarser percentiles. Larger: more
+	 * memory, 3.4 KB a histogram by default and twice that for each bit.
+	 * 1 to 6, default 4.
+	 */
+	unsigned int histogram_precision;
+
+	/**
+	 * Microseconds up to which histograms tell values apart. Smaller: long
+	 * waits all look the same but for the longest. Larger: a little more
+	 * memory. 1 to 100000000, default 1000000.
+	 */
+	unsigned int histogram_max_us;
+
+	/**
+	 * How workers wait; see weir_worker_park_set(). Those that sleep need
+	 * ports with RX interrupts (rte_eth_conf.intr_conf.rxq), or poll them as
+	 * with WEIR_PARK_PAUSE. Default WEIR_PARK_POLL.
+	 */
+	enum weir_park park;
+
+	/**
+	 * Microseconds without work before WEIR_PARK_ADAPTIVE pauses. Smaller:
+	 * less power; larger: work that comes again soon is met at once.
+	 * 0 to 1000000, default 50.
+	 */
+	unsigned int adaptive_poll_us;
+
+	/**
+	 * Microseconds after that before it sleeps. Smaller: less CPU time;
+	 * larger: fewer sleeps, each of which costs some system calls and a late
+	 * wake-up. 0 to 1000000, default 150.
+	 */
+	unsigned int adaptive_pause_us;
 
 	/** The application's hooks; copied. NULL: none. Default NULL. */
 	const struct weir_hooks *hooks;
@@ -151,24 +252,29 @@ weir_options_validate(const struct weir_options *options, char *error,
  *
  * @param options  NULL for the defaults; not kept.
  * @return NULL with rte_errno, and one line in the log (EINVAL for options,
- * EBUSY when an lcore runs something already, ENOMEM).
+ * EPERM on another thread than it must be, EEXIST when another runtime has the
+ * name, EBUSY when an lcore runs something already, ENOMEM, EMFILE or ENFILE:
+ * each worker has two file descriptors).
  */
 WEIR_API struct weir_runtime *
 weir_runtime_create(const struct weir_options *options);
 
 /**
- * Ends all tasks and stops the workers.
+ * Ends all tasks and blocking jobs, and stops the workers.
  *
- * No new task starts from here on; every live one is dropped at its next wait
- * and its join handle gives -ECANCELED. Open sources are closed.
+ * No new one starts from here on; every live task is dropped at its next wait,
+ * every job that has not started at once, and their join handles give
+ * -ECANCELED. Jobs that run are awaited. Open sources are closed.
  *
  * @param timeout_ms  Milliseconds to wait for tasks that do not return from
- *                    poll; UINT64_MAX: for ever.
+ *                    poll, and for jobs; UINT64_MAX: for ever.
  * @param report      What is left; may be NULL.
- * @return 0: the lcores are EAL's again; -ETIMEDOUT: they are not yet (call
- * again to go on waiting); -EDEADLK on a worker.
+ * @return 0: the lcores are EAL's again; -ETIMEDOUT: a task or a job has not
+ * ended yet (call again to go on waiting), and the log names tasks that did not
+ * end; -EDEADLK on a worker or in a blocking job of this runtime, which would
+ * wait for itself.
  *
- * Any thread that is not a worker; a second call returns what the first did.
+ * Any thread but those; a second call returns what the first did.
  */
 WEIR_API int
 weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
@@ -186,7 +292,9 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * Shuts down if that has not been done, and gives the memory back.
  *
  * Join handles and wakers that still exist stay valid; the last one to go
- * takes the rest of the memory with it. NULL is legal. Main lcore.
+ * takes the rest of the memory with it. NULL is legal.
+ *
+ * Any thread that is not a worker; on one it does nothing.
  */
 WEIR_API void
 weir_runtime_free(struct weir_runtime *rt);
@@ -208,17 +316,107 @@ WEIR_API int
 weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		      const void *state, void *result);
 
-/** Number of workers. Any thread. */
+/**
+ * Calls a function that may block, from a task's poll, while the worker goes on
+ * without the calling thread: its tasks, the one woken last among them, and its
+ * sources pass to another thread. When the function has returned, the thread
+ * gets the worker back once the task that runs then has returned from poll, and
+ * goes on with the poll it is in.
+ *
+ * The function must not use the task's weir_context. It is no part of the
+ * worker: it may call weir_runtime_block_on() and weir_join_wait(). It has no
+ * lcore id (rte_lcore_id()); whoever drives the worker has that.
+ *
+ * On a thread that drives no worker, which includes a call from inside the
+ * function, it is just called.
+ *
+ * @return 0 when it was called; else it was not: -ENOTSUP in a current-thread
+ * runtime, -EPERM on a worker outside a poll, as in drop, -EAGAIN
+ * when no thread could be had to go on with.
+ */
+WEIR_API int
+weir_block_in_place(void (*fn)(void *arg), void *arg);
+
+/**
+ * Starts a worker on one of options.spare_lcores, or on an lcore whose worker
+ * has retired. That one gets its bound tasks back, for which the task that runs
+ * on the worker that has them has to return from poll, and tasks that block its
+ * thread as well.
+ *
+ * @return The worker's index; -EINVAL for an lcore that is none of the
+ * runtime's, -EEXIST when it is a worker, -EBUSY when it runs something else,
+ * -ESHUTDOWN, -ENOTSUP in a current-thread runtime, -EDEADLK on a worker or in
+ * a function that a task of the runtime blocks in.
+ *
+ * Main lcore, or any thread while the main lcore launches nothing.
+ */
+WEIR_API int
+weir_worker_add(struct weir_runtime *rt, unsigned int lcore);
+
+/**
+ * Stops a worker while the runtime goes on. Its sources and the tasks bound to
+ * it go to the successor, until a worker comes back to its place; its other
+ * tasks go to the node's inject queue. Nothing is lost. Returns when the lcore
+ * is EAL's again, which takes as long as the task takes that runs there and
+ * those that block its thread.
+ *
+ * @return 0; -EINVAL when one of both is not a worker that runs; -ENOMEM, and
+ * nothing has changed; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;
+ * -EDEADLK on a worker or in a function that a task of the runtime blocks in.
+ *
+ * Any thread that is not a worker; several calls wait for each other.
+ */
+WEIR_API int
+weir_worker_retire(struct weir_runtime *rt, unsigned int worker,
+		   unsigned int successor);
+
+/**
+ * Number of places for workers: those the runtime was created with, then the
+ * spare ones. Any thread.
+ */
 WEIR_API unsigned int
 weir_runtime_nb_workers(const struct weir_runtime *rt);
 
-/** The worker on an EAL lcore, or -ENOENT. Any thread. */
+/** Does a worker run at this place? Any thread. */
+WEIR_API bool
+weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
+
+/** The place of an EAL lcore, or -ENOENT. Any thread. */
 WEIR_API int
 weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore);
+
+/**
+ * Changes how a worker waits, from now on: one that sleeps is woken.
+ *
+ * @return 0, or -EINVAL for a worker or policy that does not exist. Any thread.
+ */
+WEIR_API int
+weir_worker_park_set(struct weir_runtime *rt, unsigned int worker,
+		     enum weir_park park);
+
+/** No worker: see weir_worker_current(). */
+#define WEIR_WORKER_NONE UINT_MAX
+
+/** No task: see weir_task_current(). */
+#define WEIR_TASK_NONE UINT64_C(0)
 
 /** The runtime whose worker calls, or NULL on any other thread. */
 WEIR_API struct weir_runtime *
 weir_runtime_current(void);
+
+/**
+ * The index of the worker that the calling thread drives, or WEIR_WORKER_NONE
+ * on any other thread. Tasks, drops and hooks of workers are inside one.
+ */
+WEIR_API unsigned int
+weir_worker_current(void);
+
+/**
+ * The id of the task whose poll the calling thread is in, as weir_join_id(), or
+ * WEIR_TASK_NONE. A task's drop is no part of its poll.
+ */
+WEIR_API uint64_t
+weir_task_current(void);
 
 #ifdef __cplusplus
 }

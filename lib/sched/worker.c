@@ -10,13 +10,13 @@
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
  *    inject_interval ticks, and the local chain has every other turn.
- * L3 A worker parks only with nothing of its own to run, and stays awake for
- *    what others have as idle.c says.
+ * L3 A worker parks only with nothing of its own to run; see park.c.
  */
 
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
+#include "base/race.h"
 #include "sched/scheduler.h"
 
 /* Bounds of the self-tuned interval, in ticks. */
@@ -25,24 +25,9 @@
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
-static bool
-stopping(const struct core *c)
-{
-	/* [shutdown:A1] what was closed before is seen closed. */
-	return atomic_u32_load(&c->worker->rt->stopping, ACQUIRE) != 0;
-}
-
-static bool
-has_tasks(const struct core *c)
-{
-	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
-	       weir__run_queue_len_any(&c->worker->queue) > 0 ||
-	       weir__inject_len(&c->worker->inbox) > 0;
-}
-
 /* One round over the sources. */
-static void
-poll_sources(struct core *c, uint64_t now)
+void
+weir__poll_sources(struct core *c, uint64_t now)
 {
 	struct worker *w = c->worker;
 	uint64_t gap = now - c->last_poll;
@@ -50,12 +35,17 @@ poll_sources(struct core *c, uint64_t now)
 
 	if (unlikely(gap > counter_get(&w->counters, max_poll_gap)))
 		atomic_u64_store(&w->counters.max_poll_gap, gap, RELAXED);
+	c->now = now;
 	c->last_poll = now;
 	atomic_u64_store(&w->sources.last_poll, now, RELAXED);
 	ready = weir__source_set_poll_owner(&w->sources);
+	TRACE_FP(source_poll, w->index, ready);
 	counter_add(&w->counters, source_polls, 1);
 	if (ready > 0)
 		counter_add(&w->counters, source_events, ready);
+	else
+		counter_add(&w->counters, empty_polls, 1);
+	race_release(&w->rt->sources.qsbr); /* rte_rcu_qsbr_synchronize() */
 	rte_rcu_qsbr_quiescent(w->rt->sources.qsbr, w->index);
 }
 
@@ -87,7 +77,8 @@ maintenance(struct core *c, uint64_t now)
 {
 	c->next_event = c->tick + c->worker->rt->options.event_interval;
 	tune_inject(c, now);
-	poll_sources(c, now);
+	count_busy(c, now);
+	weir__poll_sources(c, now);
 	weir__schedule_deferred(c);
 	if (weir__run_queue_len_any(&c->worker->queue) > 1)
 		weir__notify(c->worker->node, &c->worker->queue);
@@ -124,19 +115,33 @@ next_task(struct core *c)
 	return t != NULL ? t : weir__take_inject(c);
 }
 
-/* A task that crossed to a node it must not run on goes home. */
+/* Must a task that is bound run elsewhere? */
+static bool
+is_strange(const struct core *c, const struct task *t)
+{
+	const struct worker *w = c->worker;
+	const struct node *home = node_of_home(t->home);
+
+	/* Its worker has come back meanwhile (workers.c, G6). */
+	if (task_is_local(t))
+		return t->worker != w->index &&
+		       weir__worker_for(w->rt, t->worker) != w;
+	/* It crossed to another node, and somebody is at home (G5). */
+	return home != w->node && idle_workers(&home->idle) > 0;
+}
+
+/* A task that got where it must not run goes home. */
 static bool
 sent_home(struct core *c, struct task *t)
 {
-	if (likely(t->affinity != WEIR_AFFINITY_NODE ||
-		   t->node == c->worker->node->index))
+	if (likely(t->affinity == WEIR_AFFINITY_ANY) || !is_strange(c, t))
 		return false;
-	weir__schedule(t);
+	weir__place(t);
 	return true;
 }
 
-static void
-stop_searching(struct core *c)
+void
+weir__stop_searching(struct core *c)
 {
 	c->searching = false;
 	c->woken = false;
@@ -149,16 +154,26 @@ static void
 run_one(struct core *c, struct task *t)
 {
 	struct worker *w = c->worker;
+	enum task_next next;
 
+	TRACE_FP(poll_begin, t->id, t->ops->name, w->index);
 	counter_add(&w->counters, polls, 1);
-	switch (weir__task_run(t, &c->ctx)) {
+	c->ctx.running = true;
+	next = likely(w->timing.histograms[0] == NULL) ?
+		       weir__task_run(t, &c->ctx) :
+		       weir__task_run_timed(c, t);
+	c->ctx.running = false;
+	TRACE_FP(poll_end, w->index);
+	switch (next) {
 	case TASK_NEXT_NOTHING:
 		break;
 	case TASK_NEXT_QUEUE:
+		note_woken(w->rt, c, t);
 		weir__schedule_back(c, t);
 		weir__notify(w->node, &w->queue);
 		break;
 	case TASK_NEXT_DEFER:
+		note_woken(w->rt, c, t);
 		task_chain_add(&c->deferred, t);
 		break;
 	}
@@ -177,7 +192,7 @@ run_task(struct core *c, struct task *t)
 	if (unlikely(sent_home(c, t)))
 		return;
 	if (unlikely(c->searching))
-		stop_searching(c);
+		weir__stop_searching(c);
 	c->ctx.budget = c->worker->rt->options.budget;
 	run_one(c, t);
 	for (lifo_polls = 0; c->lifo != NULL; lifo_polls++) {
@@ -192,90 +207,50 @@ run_task(struct core *c, struct task *t)
 	}
 }
 
-/* What a sleeper does beside polling; true if it should get up. */
+/* Others want something: does this thread's part end? */
 static bool
-poll_asleep(struct core *c)
+attend(struct core *c, enum driver driver, uint32_t wanted)
 {
-	poll_sources(c, rte_rdtsc());
-	return has_tasks(c) || stopping(c);
-}
-
-/*
- * Parks by polling the sources, until there is something to run here or a
- * notifier calls (L3).
- */
-static void
-park(struct core *c)
-{
-	struct worker *w = c->worker;
-	struct idle *idle = &w->node->idle;
-	const struct weir_runtime *rt = w->rt;
-	uint64_t pause = rt->recheck_min, recheck, rescue;
-	bool last;
-
-	counter_add(&w->counters, parks, 1);
-	worker_hook(w, park);
-	if (c->woken)
-		counter_add(&w->counters, noop_wakes, 1);
-	c->woken = false;
-	last = weir__idle_sleep(idle, w->idle_bit, c->searching);
-	c->searching = false;
-	/* [idle:F1] D3: after we were uncounted. */
-	if (last && weir__work_pending(w))
-		weir__notify(w->node, &w->queue);
-	rescue = rte_rdtsc() + rt->max_poll_gap;
-	recheck = rte_rdtsc() + pause;
-	while (!weir__idle_claimed(idle, w->idle_bit)) {
-		if (poll_asleep(c)) {
-			c->searching = weir__idle_wake_self(idle, w->idle_bit);
-			goto awake;
-		}
-		if (c->last_poll >= recheck) {
-			/* See idle.c for why a sleeper looks again. */
-			if (weir__work_pending(w))
-				weir__notify(w->node, &w->queue);
-			pause = RTE_MIN(2 * pause, rt->recheck_max);
-			recheck = c->last_poll + pause;
-		}
-		if (c->last_poll >= rescue) {
-			weir__rescue_neighbours(c);
-			rescue = c->last_poll + rt->max_poll_gap;
-		}
-		atomic_pause();
+	if (wanted & ATTENTION_STOP)
+		return true;
+	if ((wanted & ATTENTION_RETURN) && weir__handoff_idle(c))
+		weir__worker_let_go(c->worker);
+	if (wanted & ATTENTION_CLAIM) {
+		/* A poll that goes on is not a search. */
+		if (c->searching)
+			weir__stop_searching(c);
+		if (!weir__handoff_pass(c, driver))
+			return true;
 	}
-	c->searching = true;
-	c->woken = true;
-awake:
-	worker_hook(w, unpark);
-	/* Sleep is not task time. */
-	c->tuned_at = c->last_poll;
-	c->tuned_tick = c->tick;
-	if (weir__run_queue_len_any(&w->queue) > 1)
-		weir__notify(w->node, &w->queue);
+	return (wanted & ATTENTION_RETIRE) && driver == DRIVER_HOME &&
+	       weir__handoff_idle(c);
 }
 
 static bool
-done(const struct core *c, const struct weir_join *until)
+done(struct core *c, const struct weir_join *until, enum driver driver)
 {
-	return stopping(c) || (until != NULL && weir__join_ended(until));
+	uint32_t wanted = worker_attention(c->worker);
+
+	if (unlikely(wanted != 0) && attend(c, driver, wanted))
+		return true;
+	return until != NULL && weir_join_ended(until);
 }
 
 static void
-loop(struct core *c, const struct weir_join *until)
+loop(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct task *t;
-	uint64_t now;
 
-	while (!done(c, until)) {
+	while (!done(c, until, driver)) {
 		c->tick++;
-		now = rte_rdtsc();
+		c->now = rte_rdtsc();
 		if ((int32_t)(c->tick - c->next_event) >= 0 ||
-		    now - c->last_poll > c->worker->rt->max_poll_gap)
-			maintenance(c, now);
+		    c->now - c->last_poll > c->worker->rt->max_poll_gap)
+			maintenance(c, c->now);
 		t = next_task(c);
 		if (t == NULL) {
 			/* Our own packets, and who yielded, before others' tasks. */
-			maintenance(c, now);
+			maintenance(c, c->now);
 			t = next_task(c);
 		}
 		if (t == NULL)
@@ -283,28 +258,40 @@ loop(struct core *c, const struct weir_join *until)
 		if (t != NULL)
 			run_task(c, t);
 		else
-			park(c);
+			weir__park(c);
 	}
 }
 
 void
-weir__drive(struct core *c, const struct weir_join *until)
+weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct worker *w = c->worker;
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
 
 	weir__core = c;
-	c->last_poll = rte_rdtsc();
-	c->tuned_at = c->last_poll;
+	c->now = rte_rdtsc();
+	c->busy_since = c->now;
+	c->tuned_at = c->now;
 	c->tuned_tick = c->tick;
+	/* For a standby thread the gap began before. */
+	if (driver == DRIVER_HOME)
+		c->last_poll = c->now;
+	/* A standby thread finds it registered: the reader is the worker. */
 	rte_rcu_qsbr_thread_register(qsbr, w->index);
 	rte_rcu_qsbr_thread_online(qsbr, w->index);
 	worker_hook(w, thread_start);
-	loop(c, until);
-	rte_rcu_qsbr_thread_offline(qsbr, w->index);
-	rte_rcu_qsbr_thread_unregister(qsbr, w->index);
-	if (stopping(c))
-		weir__shutdown_worker(c);
+	loop(c, until, driver);
+	if (weir__core != NULL) {
+		count_busy(c, rte_rdtsc());
+		/* rte_rcu_qsbr_synchronize() */
+		race_release(&w->rt->sources.qsbr);
+		rte_rcu_qsbr_thread_offline(qsbr, w->index);
+		rte_rcu_qsbr_thread_unregister(qsbr, w->index);
+		if (worker_attention(w) & ATTENTION_STOP)
+			weir__shutdown_worker(c, driver);
+		else if (until == NULL)
+			weir__retire_worker(c);
+	}
 	worker_hook(w, thread_stop);
 	weir__core = NULL;
 }
@@ -314,7 +301,9 @@ weir__worker_main(void *arg)
 {
 	struct worker *w = arg;
 
-	weir__drive(w->core, NULL);
+	race_acquire(w); /* rte_eal_remote_launch() */
+	weir__drive(w->core, NULL, DRIVER_HOME);
+	race_release(w); /* rte_eal_wait_lcore() */
 	return 0;
 }
 
@@ -331,12 +320,14 @@ weir__qsbr_id(const struct source_registry *r)
 struct weir_runtime *
 weir_context_runtime(const struct weir_context *ctx)
 {
+	context_check(ctx);
 	return ctx->core->worker->rt;
 }
 
 unsigned int
 weir_context_worker(const struct weir_context *ctx)
 {
+	context_check(ctx);
 	return ctx->core->worker->index;
 }
 
@@ -344,4 +335,19 @@ struct weir_runtime *
 weir_runtime_current(void)
 {
 	return weir__core != NULL ? weir__core->worker->rt : NULL;
+}
+
+unsigned int
+weir_worker_current(void)
+{
+	return weir__core != NULL ? weir__core->worker->index :
+				    WEIR_WORKER_NONE;
+}
+
+uint64_t
+weir_task_current(void)
+{
+	const struct task *t = weir__core != NULL ? weir__core->ctx.task : NULL;
+
+	return t != NULL ? t->id : WEIR_TASK_NONE;
 }

@@ -14,10 +14,13 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/race.h"
 #include "task/cell.h"
 #include "task/task.h"
 
-static_assert(offsetof(struct task, bytes) < CELL_MIN_SIZE, "room for state");
+static_assert(offsetof(struct task, bytes) + 48 == CELL_MIN_SIZE,
+	      "room for state");
+static_assert(CELL_CLASS_MALLOC < 4, "task.size_class has two bits");
 
 static struct rte_mempool *
 create_pool(const char *name, unsigned int size, unsigned int n,
@@ -141,15 +144,18 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 		if (rte_mempool_generic_get(p->pool[cls], &cell, 1, cache) < 0)
 			cell = NULL;
 	}
-	if (unlikely(cell == NULL)) {
-		cell = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE,
-					 (int)p->socket);
-		if (cell == NULL)
+	t = cell;
+	if (likely(t != NULL)) {
+		race_acquire(&t->next); /* the pool */
+	} else {
+		t = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE,
+				      (int)p->socket);
+		if (t == NULL)
 			return NULL;
+		race_acquire(RACE_HEAP);
 		cls = CELL_CLASS_MALLOC;
 	}
-	t = cell;
-	t->size_class = (uint8_t)cls;
+	t->size_class = cls & 3;
 	return t;
 }
 
@@ -161,9 +167,11 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	void *cell = t;
 
 	if (cls == CELL_CLASS_MALLOC) {
+		race_release(RACE_HEAP);
 		rte_free(cell);
 		return;
 	}
+	race_release(&t->next); /* the pool */
 	if (c != NULL && c->pools == p)
 		cache = c->cache[cls];
 	rte_mempool_generic_put(p->pool[cls], &cell, 1, cache);

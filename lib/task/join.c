@@ -105,7 +105,7 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 }
 
 bool
-weir__join_ended(const struct weir_join *join)
+weir_join_ended(const struct weir_join *join)
 {
 	const struct task *t = (const struct task *)join;
 
@@ -136,7 +136,7 @@ weir_join_try(struct weir_join *join, void *result)
 {
 	struct task *t = task_of(join);
 
-	if (!weir__join_ended(join))
+	if (!weir_join_ended(join))
 		return WEIR_PENDING;
 	return take(t, result);
 }
@@ -162,10 +162,7 @@ weir_join_wait(struct weir_join *join, void *result)
 void
 weir_join_abort(struct weir_join *join)
 {
-	struct task *t = task_of(join);
-
-	if (state_to_cancelled(&t->state))
-		weir__schedule(t);
+	weir__task_abort(task_of(join));
 }
 
 void

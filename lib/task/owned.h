@@ -16,16 +16,22 @@
 #include "task/weir_hooks.h"
 
 #define OWNED_MAX_SHARDS 64
+#define OWNED_WALK_CHUNK 64
 
 struct owned_shard {
 	struct lock lock;
 	bool closed;
-	uint64_t count;
+	struct atomic_u64 count; /* on both lists; written under the lock */
 	struct list_link tasks;
+	struct list_link ending; /* shutdown has come to them */
 } weir_cache_aligned;
 
+static_assert(sizeof(struct owned_shard) == WEIR_CACHE_LINE,
+	      "a spawner touches one line of its shard");
+
 struct owned {
-	unsigned int nb_shards; /* a power of two */
+	unsigned int nb_shards;	 /* a power of two */
+	struct list_link cursor; /* of a walk, see owned.c, O5 */
 	struct owned_shard shards[OWNED_MAX_SHARDS];
 };
 
@@ -46,9 +52,7 @@ weir__owned_init(struct owned *o, unsigned int nb_workers);
 bool
 weir__owned_insert(struct owned *o, struct task *t, unsigned int hint);
 
-/*
- * False if it is on no list (any more). The reference is then someone else's.
- */
+/* False if it was never inserted: there is no reference to give back then. */
 bool
 weir__owned_remove(struct task *t);
 
@@ -57,15 +61,29 @@ void
 weir__owned_close(struct owned *o);
 
 /*
- * Ends tasks until the closed list is empty; several threads share the work,
- * each starting at its own shard. A task that runs elsewhere is ended by its
- * own worker.
+ * Ends tasks until the closed list has none left to begin with but those bound
+ * to other workers; the workers share the work, each starting at its own shard.
+ * A task that runs elsewhere is ended by its own worker.
  */
 void
-weir__owned_shutdown(struct owned *o, unsigned int hint);
+weir__owned_shutdown(struct owned *o, unsigned int hint, unsigned int worker);
 
+/* Tasks that have not ended; at once old. Takes no lock. */
 uint64_t
-weir__owned_count(struct owned *o);
+weir__owned_count(const struct owned *o);
+
+/* False: the walk ends here. With the lock of the task's shard: be short. */
+typedef bool
+owned_visit(const struct task *t, void *arg);
+
+/*
+ * Visits the tasks that have not ended, those of a shard that shutdown has come
+ * to before its others. A task that comes, goes or is cancelled by shutdown
+ * meanwhile may be missed. No lock is held for longer than OWNED_WALK_CHUNK
+ * visits. One walk at a time.
+ */
+void
+weir__owned_walk(struct owned *o, owned_visit *visit, void *arg);
 
 /* join.c: nobody will take the outcome. */
 void

@@ -55,6 +55,13 @@ state_init(struct task_state *s)
 	atomic_u64_store(&s->word, STATE_INITIAL, RELAXED);
 }
 
+/* A task that is on no owned list: a job of the blocking pool. */
+static inline void
+state_init_unowned(struct task_state *s)
+{
+	atomic_u64_store(&s->word, STATE_INITIAL - STATE_REF_ONE, RELAXED);
+}
+
 static inline uint64_t
 state_load(const struct task_state *s)
 {

@@ -31,12 +31,11 @@ outcome_of(int rc)
 	return -EPROTO;
 }
 
-/* The caller holds RUNNING and one reference, which goes. */
+/* The caller holds RUNNING, and `refs` references, which go. */
 static void
-end_task(struct task *t, int32_t outcome)
+end_task(struct task *t, int32_t outcome, unsigned int refs)
 {
 	uint64_t now;
-	unsigned int refs = 1;
 
 	drop_state(t);
 	task_hook(t, task_end);
@@ -77,7 +76,7 @@ after_pending(struct task *t, struct weir_context *ctx)
 	case STATE_IDLE_CANCEL:
 		break;
 	}
-	end_task(t, -ECANCELED);
+	end_task(t, -ECANCELED, 1);
 	return TASK_NEXT_NOTHING;
 }
 
@@ -90,7 +89,7 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	case STATE_RUN_POLL:
 		break;
 	case STATE_RUN_CANCEL:
-		end_task(t, -ECANCELED);
+		end_task(t, -ECANCELED, 1);
 		return TASK_NEXT_NOTHING;
 	case STATE_RUN_FREE:
 		weir__cell_put(t);
@@ -100,25 +99,46 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	}
 	ctx->task = t;
 	ctx->yield = false;
+	atomic_u32_add_owner(&t->polls, 1);
 	task_hook(t, task_before_poll);
 	rc = t->ops->poll(ctx, t->bytes);
 	task_hook(t, task_after_poll);
-	ctx->task = NULL;
 	weir_context_budget_resume(ctx);
+	ctx->task = NULL;
 	if (rc == WEIR_PENDING)
 		return after_pending(t, ctx);
-	end_task(t, outcome_of(rc));
+	end_task(t, outcome_of(rc), 1);
 	return TASK_NEXT_NOTHING;
 }
 
 void
-weir__task_shutdown(struct task *t)
+weir__task_run_blocking(struct task *t)
 {
-	/* The list's reference is ours now: the caller took it off the list. */
-	if (state_to_shutdown(&t->state))
-		end_task(t, -ECANCELED);
-	else
-		weir__task_ref_dec(t);
+	int rc;
+
+	/* Nobody else runs or ends what was queued: see blocking.c, P3. */
+	if (state_to_running(&t->state) == STATE_RUN_CANCEL) {
+		end_task(t, -ECANCELED, 1);
+		return;
+	}
+	task_hook(t, task_before_poll);
+	rc = t->ops->run(t->bytes);
+	task_hook(t, task_after_poll);
+	end_task(t, outcome_of(rc), 1);
+}
+
+void
+weir__task_abort(struct task *t)
+{
+	if (state_to_cancelled(&t->state))
+		weir__schedule(t);
+}
+
+void
+weir__task_end_cancelled(struct task *t)
+{
+	/* The list's reference is all there is. */
+	end_task(t, -ECANCELED, 0);
 }
 
 void
@@ -148,6 +168,7 @@ weir__task_ref_dec(struct task *t)
 int
 weir_context_yield(struct weir_context *ctx)
 {
+	context_check(ctx);
 	ctx->yield = true;
 	return WEIR_PENDING;
 }
@@ -155,6 +176,7 @@ weir_context_yield(struct weir_context *ctx)
 int
 weir_context_spend(struct weir_context *ctx, unsigned int units)
 {
+	context_check(ctx);
 	if (unlikely(ctx->budget == 0)) {
 		ctx->out_of_budget = true;
 		return weir_context_yield(ctx);
@@ -166,6 +188,7 @@ weir_context_spend(struct weir_context *ctx, unsigned int units)
 void
 weir_context_budget_suspend(struct weir_context *ctx)
 {
+	context_check(ctx);
 	if (ctx->suspended)
 		return;
 	ctx->suspended = true;
@@ -176,6 +199,7 @@ weir_context_budget_suspend(struct weir_context *ctx)
 void
 weir_context_budget_resume(struct weir_context *ctx)
 {
+	context_check(ctx);
 	if (likely(!ctx->suspended))
 		return;
 	ctx->suspended = false;

@@ -8,20 +8,24 @@
  *
  * Fields by who may touch them:
  *	state          anyone, through state.h
- *	ops .. node    written before the task is shared, read by all
+ *	ops, home, id  written before the task is shared, read by all; so are
+ *		       worker .. shard
  *	next           whoever holds the notification (state.h, T2)
  *	owned          under the lock of its shard
+ *	woken          written by whoever holds the notification, read by all
  *	join_waiter    see state.h, T4
  *	outcome        the completing thread before COMPLETE, all after it
+ *	polls          written by the holder of RUNNING, read by all
  *	bytes          see state.h, T3
  *
  * The scheduler above is reached through weir__schedule() and
- * weir__cell_put(), and two questions about the calling thread, so another one
+ * weir__cell_put(), and some questions about the calling thread, so another one
  * can be linked under the same tasks.
  */
 
 #include "base/common.h"
 #include "base/list.h"
+#include "task/stamp.h"
 #include "task/state.h"
 #include "task/weir_task.h"
 
@@ -36,18 +40,18 @@ struct task {
 	struct task_home *home;
 	struct list_link owned;
 	uint64_t id;
-	uint32_t worker; /* for WEIR_AFFINITY_WORKER */
-	uint8_t affinity;
-	uint8_t size_class;
+	struct atomic_u32 woken; /* see stamp.h */
+	uint16_t worker;	 /* for WEIR_AFFINITY_WORKER */
+	uint8_t affinity : 2;
+	uint8_t size_class : 2;
 	uint8_t shard;
-	uint8_t node; /* index of the home node */
 
 	/*
 	 * Second line: trailer and the caller's state, touched by the poller.
 	 */
 	struct weir_waker *join_waiter;
 	int32_t outcome;
-	uint32_t pad;
+	struct atomic_u32 polls;
 	uint8_t bytes[];
 } weir_cache_aligned;
 
@@ -55,6 +59,8 @@ static_assert(offsetof(struct task, join_waiter) == WEIR_CACHE_LINE,
 	      "what wakers write shares no line with the caller's state");
 static_assert(offsetof(struct task, bytes) % 16 == 0,
 	      "the caller's state is aligned as malloc would align it");
+static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
+static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
 
 /* What a poll function sees, and what it asked for. One for each core. */
 struct weir_context {
@@ -62,10 +68,34 @@ struct weir_context {
 	struct core *core;
 	uint32_t budget;
 	bool yield;	    /* asked to go to the back of the queue */
+	bool running;	    /* a task has its turn: poll, drop, end */
 	bool out_of_budget; /* asked because its budget was empty */
 	bool suspended;	    /* the budget is set aside, in `kept` */
 	uint32_t kept;
 };
+
+/* No task is being polled. */
+static inline void
+context_reset(struct weir_context *ctx)
+{
+	ctx->task = NULL;
+	ctx->running = false;
+	ctx->yield = false;
+	ctx->out_of_budget = false;
+	ctx->suspended = false;
+}
+
+/* Does the calling thread drive this core? The scheduler knows. */
+bool
+weir__drives(const struct core *c);
+
+/* A context is for the poll that it was given to, and for its thread. */
+static inline void
+context_check(const struct weir_context *ctx)
+{
+	WEIR_ASSERT(ctx->task != NULL && weir__drives(ctx->core),
+		    "context: in its own poll only");
+}
 
 /* Takes units off the budget, or what is left of it. */
 static inline void
@@ -95,9 +125,17 @@ enum task_next {
 enum task_next
 weir__task_run(struct task *t, struct weir_context *ctx);
 
-/* Shutdown: ends the task unless another thread is in it, which then does. */
+/* Runs a blocking job, or drops it if it was cancelled. */
 void
-weir__task_shutdown(struct task *t);
+weir__task_run_blocking(struct task *t);
+
+/* Asks the task to end. The caller holds a reference: see waker.c, W2. */
+void
+weir__task_abort(struct task *t);
+
+/* Shutdown: ends a task that is on an owned list. The holder of RUNNING. */
+void
+weir__task_end_cancelled(struct task *t);
 
 /* A notification that nobody will run: gives its reference back. */
 void
@@ -119,10 +157,6 @@ weir__waker_same(const struct weir_waker *w, const struct task *t);
 /* Can it wake nobody any more? */
 bool
 weir__waker_ended(const struct weir_waker *w);
-
-/* Has the task ended? Any thread; the handle stays. */
-bool
-weir__join_ended(const struct weir_join *join);
 
 /*
  * A thread that waits for other things besides: the parker is unparked when the

@@ -66,6 +66,7 @@ weir__waker_ended(const struct weir_waker *w)
 struct weir_waker *
 weir_context_waker(struct weir_context *ctx)
 {
+	context_check(ctx);
 	return weir__waker_of_task(ctx->task);
 }
 

@@ -9,7 +9,9 @@
  *
  * Each is optional. They run on the thread that the event is about, in the
  * middle of the scheduler: they must be short, must not wait, and may call
- * nothing of Weir but weir_runtime_current().
+ * nothing of Weir but weir_runtime_current(), weir_worker_current() and
+ * weir_task_current(). Those about tasks are called for jobs of the blocking
+ * pool too.
  */
 
 #include <weir_common.h>
@@ -17,12 +19,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Which task an event is about. */
-struct weir_task_info {
-	uint64_t id;
-	const char *name;
-};
 
 /** The functions, and what they get as first argument. */
 struct weir_hooks {

@@ -35,16 +35,27 @@ struct weir_task_ops {
 	 * who will use it; -errno (-1 to -4095) when the task has failed. Any
 	 * other value counts as a failure with EPROTO.
 	 *
-	 * Runs on a worker. Never on two workers at once.
+	 * Runs on a worker. Never on two workers at once. ctx is for this call
+	 * and this thread only. Optional if there is run.
 	 */
 	int (*poll)(struct weir_context *ctx, void *state);
+
+	/**
+	 * For weir_blocking_spawn(): runs once, on a thread of the blocking
+	 * pool, and may block. Optional if there is poll.
+	 *
+	 * Returns as poll does, but for WEIR_PENDING, which counts as a failure
+	 * with EPROTO here.
+	 */
+	int (*run)(void *state);
 
 	/**
 	 * Releases what the state holds, except the result. Optional.
 	 *
 	 * Runs exactly once, on the thread that ends the task, whether the task
 	 * is done, failed, cancelled, or was refused because the runtime was
-	 * shutting down. It cannot wait.
+	 * shutting down. It cannot wait. Whoever begins a shutdown drops the
+	 * blocking jobs that are queued.
 	 */
 	void (*drop)(void *state);
 
@@ -65,9 +76,12 @@ struct weir_task_ops {
 enum weir_affinity {
 	/** Workers of the home node first, others when those have a backlog. */
 	WEIR_AFFINITY_ANY,
-	/** Workers of the home node only. */
+	/** Workers of the home node only, as long as it has any. */
 	WEIR_AFFINITY_NODE,
-	/** One worker only. */
+	/**
+	 * One worker only, or its successor when it has retired. That one also
+	 * drops it, unless it is refused.
+	 */
 	WEIR_AFFINITY_WORKER,
 };
 
@@ -109,6 +123,31 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		const void *state, const struct weir_spawn_attr *attr);
 
 /**
+ * Has ops->run called on a thread of the runtime's blocking pool: for system
+ * calls, files, long computations, whatever would keep a worker from its
+ * queues. Jobs start in the order in which they were spawned.
+ *
+ * May start a thread, which takes some ten microseconds; see
+ * weir_options.blocking_threads.
+ *
+ * @param ops    What to run, with a run function; must outlive the job.
+ * @param state  As for weir_task_spawn().
+ * @return
+ *   A join handle, as of a task. weir_join_abort() cancels a job that is
+ *   queued: it is dropped when its turn comes. One that runs, or has run, is
+ *   past that. A job spawned on a runtime that is shutting down is dropped at
+ *   once, and its outcome is -ECANCELED.
+ *   NULL with rte_errno when nothing was started and the state still is the
+ *   caller's: EINVAL (bad ops), ENOMEM (no memory for the cell), EAGAIN (no
+ *   thread could be started, and there is none that would come to it).
+ *
+ * Any thread, tasks and jobs included.
+ */
+WEIR_API struct weir_join *
+weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		    const void *state);
+
+/**
  * Takes the outcome of a task from another task, or arranges a wake-up.
  *
  * @param result  Where the result goes (result_size bytes), may be NULL: the
@@ -131,6 +170,10 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result);
 WEIR_API int
 weir_join_wait(struct weir_join *join, void *result);
 
+/** Has the task ended, so that its outcome is there? Any thread. */
+WEIR_API bool
+weir_join_ended(const struct weir_join *join);
+
 /** As weir_join_poll(), but WEIR_PENDING arranges nothing. Any thread. */
 WEIR_API int
 weir_join_try(struct weir_join *join, void *result);
@@ -146,7 +189,37 @@ weir_join_abort(struct weir_join *join);
 WEIR_API void
 weir_join_detach(struct weir_join *join);
 
-/** The task's id: unique in its runtime. */
+/**
+ * A handle that can end the task and has no part in its outcome, for whoever
+ * supervises tasks that others await. The caller owns it; the join handle
+ * stays.
+ *
+ * Abort handles may be used from any thread and after the join handle, the task
+ * and even the runtime have ended. Any thread.
+ */
+WEIR_API struct weir_abort *
+weir_join_abort_handle(struct weir_join *join);
+
+/** One more handle of the same task. Any thread. */
+WEIR_API struct weir_abort *
+weir_abort_clone(struct weir_abort *abort);
+
+/**
+ * Asks the task to end, as weir_join_abort(). The handle stays; for a task that
+ * has ended nothing happens. Any thread.
+ */
+WEIR_API void
+weir_abort_task(struct weir_abort *abort);
+
+/** Has the task ended, in whichever way? Any thread. */
+WEIR_API bool
+weir_abort_ended(const struct weir_abort *abort);
+
+/** Gives the handle up; the task runs on. NULL is legal. Any thread. */
+WEIR_API void
+weir_abort_drop(struct weir_abort *abort);
+
+/** The task's id: unique in its runtime, and never WEIR_TASK_NONE. */
 WEIR_API uint64_t
 weir_join_id(const struct weir_join *join);
 

@@ -15,10 +15,11 @@ import sys
 import tempfile
 
 import forward
+import park
 from machine import FOREIGN_LIMIT, Failure, Machine
 from scenario import Setup
 
-SCENARIOS = {**forward.SCENARIOS}
+SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS}
 LEAST_REPS = 7
 # Rounds that are tried, for each that is wanted, before disturbed ones count.
 ROUNDS_PER_REP = 2

@@ -44,7 +44,7 @@ def queues(workers):
 
 def lone_port():
     """A port without a partner forwards to itself, here beside a pair."""
-    testpmd = Testpmd(RUN, (*TWO_NULL, "net_null2"), 1)
+    testpmd = Testpmd(("--run-for", "1"), (*TWO_NULL, "net_null2"), 1)
     account = testpmd.run()
     account.check_clean()
     received, sent, _ = account.ports[2]

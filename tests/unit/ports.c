@@ -57,11 +57,15 @@ ports_start(void **state)
 struct rte_mbuf *
 packet(uint32_t number)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *m;
 
+	/* As in number_of(). */
+	race_acquire(&pool);
+	m = rte_pktmbuf_alloc(pool);
 	assert_non_null(m);
 	rte_pktmbuf_append(m, 64);
-	*number_of(m) = number;
+	*rte_pktmbuf_mtod(m, uint32_t *) = number;
+	race_release(&pool);
 	return m;
 }
 
@@ -81,16 +85,23 @@ arrive(unsigned int i, uint32_t first, uint32_t end)
 		assert_int_equal(rte_ring_enqueue(rings[i], packet(first)), 0);
 }
 
+uint32_t
+take_sent(unsigned int i)
+{
+	struct rte_mbuf *m = NULL;
+	uint32_t number;
+
+	assert_int_equal(rte_ring_dequeue(rings[i], (void **)&m), 0);
+	number = number_of(m);
+	rte_pktmbuf_free_bulk(&m, 1);
+	return number;
+}
+
 void
 expect_sent(unsigned int i, uint32_t first, unsigned int n)
 {
-	void *m = NULL;
-
-	for (; n > 0; n--) {
-		assert_int_equal(rte_ring_dequeue(rings[i], &m), 0);
-		assert_int_equal(*number_of(m), first++);
-		rte_pktmbuf_free(m);
-	}
+	for (; n > 0; n--)
+		assert_int_equal(take_sent(i), first++);
 }
 
 /* Every packet is back. */
@@ -98,12 +109,11 @@ int
 ports_teardown(void **state)
 {
 	unsigned int i;
-	void *m = NULL;
 
 	rig_teardown(state);
 	for (i = 0; i < PORTS; i++)
-		while (rte_ring_dequeue(rings[i], &m) == 0)
-			rte_pktmbuf_free(m);
+		while (!rte_ring_empty(rings[i]))
+			take_sent(i);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 	return 0;
 }

@@ -13,6 +13,8 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "base/race.h"
+
 #define PORTS 2
 #define QUEUES 2
 /* What the ring of a queue holds. */
@@ -41,11 +43,20 @@ ports_teardown(void **state);
 #define PORTS_TESTS(name) \
 	PORTS_TEST(name, 1), PORTS_TEST(name, 2), PORTS_TEST(name, 3)
 
-/* The number in a packet, by which its place in the order is told. */
-static inline uint32_t *
-number_of(struct rte_mbuf *m)
+/*
+ * The number in a packet, by which its place in the order is told. To be asked
+ * for before the packet is passed on: net_ring and the pool bring it from one
+ * thread to the next.
+ */
+static inline uint32_t
+number_of(const struct rte_mbuf *m)
 {
-	return rte_pktmbuf_mtod(m, uint32_t *);
+	uint32_t number;
+
+	race_acquire(&pool);
+	number = *rte_pktmbuf_mtod(m, uint32_t *);
+	race_release(&pool);
+	return number;
 }
 
 struct rte_mbuf *
@@ -55,6 +66,9 @@ packets(struct rte_mbuf **pkts, uint32_t first, unsigned int n);
 /* Packets first to end - 1 arrive at port i. */
 void
 arrive(unsigned int i, uint32_t first, uint32_t end);
+/* Takes a packet that port i has sent, and gives its number. */
+uint32_t
+take_sent(unsigned int i);
 /* The next n packets that port i has sent are first, first + 1, ... */
 void
 expect_sent(unsigned int i, uint32_t first, unsigned int n);

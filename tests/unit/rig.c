@@ -107,7 +107,9 @@ rig_runtime_exists(const char *name)
 void
 rig_runtime_free(struct weir_runtime *rt)
 {
-	struct weir_shutdown_report report = { UINT64_MAX, UINT64_MAX };
+	struct weir_shutdown_report report = { .live_tasks = UINT64_MAX,
+					       .ring_entries = UINT64_MAX,
+					       .blocking = UINT64_MAX };
 	int rc = weir_runtime_shutdown(rt, UINT64_MAX, &report);
 
 	/* First, so that the next test finds its lcores. */
@@ -115,6 +117,7 @@ rig_runtime_free(struct weir_runtime *rt)
 	assert_int_equal(rc, 0);
 	assert_int_equal(report.live_tasks, 0);
 	assert_int_equal(report.ring_entries, 0);
+	assert_int_equal(report.blocking, 0);
 	assert_false(rig_runtime_exists("weir"));
 }
 
@@ -175,6 +178,27 @@ block_poll(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+/* What the blocking pool runs of the first two kinds. */
+static int
+done_run(void *state)
+{
+	struct rig_state *s = state;
+
+	s->polls++;
+	rig_add(&s->log->polls, 1);
+	return WEIR_DONE;
+}
+
+static int
+block_run(void *state)
+{
+	struct rig_state *s = state;
+
+	done_run(state);
+	rig_wait_until(rig_get(s->go));
+	return WEIR_DONE;
+}
+
 static int
 yield_poll(struct weir_context *ctx, void *state)
 {
@@ -213,21 +237,22 @@ count_result_drop(void *result)
 	rig_add(&s->log->results_dropped, 1);
 }
 
-#define RIG_OPS(kind)                                               \
+#define RIG_OPS(kind, job)                                          \
 	const struct weir_task_ops rig_##kind##_ops = {             \
 		.name = #kind,                                      \
 		.state_size = sizeof(struct rig_state),             \
 		.poll = kind##_poll,                                \
+		.run = job,                                         \
 		.drop = count_drop,                                 \
 		.result_offset = offsetof(struct rig_state, polls), \
 		.result_size = sizeof(uint32_t),                    \
 		.result_drop = count_result_drop,                   \
 	}
 
-RIG_OPS(done);
-RIG_OPS(block);
-RIG_OPS(yield);
-RIG_OPS(wait);
+RIG_OPS(done, done_run);
+RIG_OPS(block, block_run);
+RIG_OPS(yield, NULL);
+RIG_OPS(wait, NULL);
 
 struct weir_join *
 rig_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
@@ -253,6 +278,26 @@ rig_spawn_on(struct weir_runtime *rt, unsigned int worker,
 	if (join == NULL)
 		fail_msg("weir_task_spawn: %s", rte_strerror(rte_errno));
 	return join;
+}
+
+struct weir_join *
+rig_spawn_job(struct weir_runtime *rt, const struct weir_task_ops *ops,
+	      const struct rig_state *state)
+{
+	struct weir_join *join = weir_blocking_spawn(rt, ops, state);
+
+	if (join == NULL)
+		fail_msg("weir_blocking_spawn: %s", rte_strerror(rte_errno));
+	return join;
+}
+
+struct weir_runtime_stats
+rig_stats(const struct weir_runtime *rt)
+{
+	struct weir_runtime_stats stats;
+
+	weir_runtime_stats_get(rt, &stats);
+	return stats;
 }
 
 void

@@ -89,7 +89,7 @@ struct rig_state {
 	uint32_t worker; /* which polled it last */
 };
 
-/* Done at once. */
+/* Done at once. This and the next are jobs of the blocking pool too. */
 extern const struct weir_task_ops rig_done_ops;
 /* Stays inside its poll until `go` is set: its worker is stuck. */
 extern const struct weir_task_ops rig_block_ops;
@@ -108,6 +108,12 @@ rig_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 struct weir_join *
 rig_spawn_on(struct weir_runtime *rt, unsigned int worker,
 	     const struct weir_task_ops *ops, const struct rig_state *state);
+/* A job of the blocking pool. */
+struct weir_join *
+rig_spawn_job(struct weir_runtime *rt, const struct weir_task_ops *ops,
+	      const struct rig_state *state);
+struct weir_runtime_stats
+rig_stats(const struct weir_runtime *rt);
 /* One task on each worker that is stuck in its poll: nothing else runs. */
 struct rig_blockers {
 	struct rig_log log;

@@ -7,16 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_launch.h>
-#include <rte_lcore.h>
-
 #include "base/atomic.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "rig.h"
 
+#define HOLDERS 4
 #define ROUNDS 20000
 
 static void
@@ -200,13 +199,13 @@ lock_try_fails_while_it_is_held(void **state)
 
 struct guarded {
 	struct lock lock;
-	struct atomic_u32 waiting; /* lcores that have yet to come */
+	struct atomic_u32 waiting; /* threads that have yet to come */
 	struct atomic_u32 inside;  /* holders of the lock now */
 	unsigned int overlaps;	   /* times there was more than one */
 	uint64_t count;		   /* not atomic: the lock guards it */
 };
 
-static int
+static void *
 count_up(void *arg)
 {
 	struct guarded *g = arg;
@@ -224,7 +223,7 @@ count_up(void *arg)
 		atomic_u32_fetch_sub(&g->inside, 1, RELAXED);
 		lock_release(&g->lock);
 	}
-	return 0;
+	return NULL;
 }
 
 static void *
@@ -265,11 +264,10 @@ lock_lets_one_in_at_a_time(void **state)
 	struct guarded g = { .count = 0 };
 
 	lock_init(&g.lock);
-	atomic_u32_store(&g.waiting, rte_lcore_count(), RELAXED);
-	rte_eal_mp_remote_launch(count_up, &g, CALL_MAIN);
-	rte_eal_mp_wait_lcore();
+	atomic_u32_store(&g.waiting, HOLDERS, RELAXED);
+	rig_threads(HOLDERS, count_up, &g);
 	assert_int_equal(g.overlaps, 0);
-	assert_int_equal(g.count, (uint64_t)rte_lcore_count() * ROUNDS);
+	assert_int_equal(g.count, HOLDERS * ROUNDS);
 }
 
 static void

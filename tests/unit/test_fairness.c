@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "queue/inject.h"
@@ -18,6 +19,7 @@ struct trace {
 	unsigned int order[MAX_TRACE];
 	unsigned int n;
 	struct weir_waker *wakers[8];
+	struct weir_join *awaited;
 	struct atomic_u32 waiting;
 	struct atomic_u32 stop;
 };
@@ -76,17 +78,21 @@ spawn(int (*poll)(struct weir_context *, void *), unsigned int number,
       unsigned int spend)
 {
 	/* One for each poll function; they must outlive the tasks. */
-	static struct weir_task_ops ops[8];
+	static struct weir_task_ops ops[16];
 	struct tracer t = { .number = number, .spend = spend };
 	unsigned int i;
 
 	for (i = 0; ops[i].poll != NULL && ops[i].poll != poll; i++)
 		;
-	ops[i].name = "tracer";
-	ops[i].state_size = sizeof(t);
-	ops[i].poll = poll;
-	ops[i].result_offset = offsetof(struct tracer, spent);
-	ops[i].result_size = sizeof(t.spent);
+	/* Tasks read those that are there already. */
+	if (ops[i].poll == NULL)
+		ops[i] = (struct weir_task_ops){
+			.name = "tracer",
+			.state_size = sizeof(t),
+			.poll = poll,
+			.result_offset = offsetof(struct tracer, spent),
+			.result_size = sizeof(t.spent),
+		};
 	return weir_task_spawn(rig.rt, &ops[i], &t, NULL);
 }
 
@@ -153,6 +159,43 @@ task_woken_last_runs_next(void **state)
 	start(true, 128);
 	wake_two_beside_another();
 	expect_order(0, 2, 3, 1);
+	stop();
+}
+
+/* Awaits task 0. */
+static int
+await_first(struct weir_context *ctx, void *state)
+{
+	struct tracer *t = state;
+	int rc;
+
+	if (t->polls++ == 0)
+		rig_add(&trace.waiting, 1);
+	rc = weir_join_poll(ctx, trace.awaited, NULL);
+	if (rc < 0)
+		return rc;
+	note(t);
+	return WEIR_DONE;
+}
+
+static void
+waiter_of_a_task_that_ends_runs_next(void **state)
+{
+	struct weir_join *waiter, *other;
+	struct rig_blockers b;
+
+	start(true, 128);
+	trace.awaited = spawn(wait_once, 0, 0);
+	rig_wait_until(rig_get(&trace.waiting) == 1);
+	waiter = spawn(await_first, 1, 0);
+	rig_wait_until(rig_get(&trace.waiting) == 2);
+	rig_block(&b, rig.rt);
+	weir_waker_wake(trace.wakers[0]);
+	other = spawn(plain, 2, 0);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(waiter, NULL), 0);
+	assert_int_equal(rig_join(other, NULL), 0);
+	expect_order(0, 1, 2);
 	stop();
 }
 
@@ -309,7 +352,8 @@ static void
 spending_more_than_is_left_spends_it_all(void **state)
 {
 	/* 13 of 20 in one, and then more than there is. */
-	struct weir_context ctx = { .budget = 20 };
+	struct task *task = rig_tasks(1);
+	struct weir_context ctx = { .task = task, .budget = 20 };
 
 	assert_int_equal(weir_context_spend(&ctx, 13), 0);
 	assert_int_equal(weir_context_spend(&ctx, 100), 0);
@@ -317,6 +361,7 @@ spending_more_than_is_left_spends_it_all(void **state)
 	assert_int_equal(weir_context_spend(&ctx, 0), WEIR_PENDING);
 	assert_true(ctx.yield);
 	assert_true(ctx.out_of_budget);
+	free(task);
 }
 
 /*
@@ -480,6 +525,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(task_woken_last_runs_next),
+		TEST(waiter_of_a_task_that_ends_runs_next),
 		TEST(without_the_slot_every_task_waits_its_turn),
 		TEST(slot_runs_inside_the_same_budget),
 		TEST(pair_in_the_slot_does_not_starve_others),

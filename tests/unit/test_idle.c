@@ -93,16 +93,18 @@ static void
 notify_claims_one_sleeper_as_searcher(void **state)
 {
 	struct idle idle;
+	unsigned int bit;
 
 	weir__idle_init(&idle, 4);
 	assert_true(idle_all_awake(&idle));
-	assert_false(weir__idle_notify(&idle));
+	assert_false(weir__idle_notify(&idle, &bit));
 	weir__idle_sleep(&idle, 1, false);
 	weir__idle_sleep(&idle, 2, false);
 	weir__idle_sleep(&idle, 3, false);
 	assert_false(idle_all_awake(&idle));
-	assert_true(weir__idle_notify(&idle));
+	assert_true(weir__idle_notify(&idle, &bit));
 	expect(&idle, 1, 2);
+	assert_true(weir__idle_claimed(&idle, bit));
 	assert_int_equal(weir__idle_claimed(&idle, 1) +
 				 weir__idle_claimed(&idle, 2) +
 				 weir__idle_claimed(&idle, 3),
@@ -113,20 +115,21 @@ static void
 notify_is_not_needed_while_someone_searches(void **state)
 {
 	struct idle idle;
+	unsigned int bit;
 
 	weir__idle_init(&idle, 4);
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
 	assert_true(weir__idle_start_searching(&idle));
-	assert_false(weir__idle_notify(&idle));
+	assert_false(weir__idle_notify(&idle, &bit));
 	expect(&idle, 1, 2);
 	assert_true(weir__idle_stop_searching(&idle));
-	assert_true(weir__idle_notify(&idle));
+	assert_true(weir__idle_notify(&idle, &bit));
 	/* The one that was claimed searches. */
-	assert_false(weir__idle_notify(&idle));
+	assert_false(weir__idle_notify(&idle, &bit));
 	expect(&idle, 1, 1);
 	assert_true(weir__idle_stop_searching(&idle));
-	assert_true(weir__idle_notify(&idle));
+	assert_true(weir__idle_notify(&idle, &bit));
 	expect(&idle, 1, 0);
 }
 
@@ -149,10 +152,11 @@ static void
 sleeper_that_was_claimed_gets_up_searching(void **state)
 {
 	struct idle idle;
+	unsigned int bit;
 
 	weir__idle_init(&idle, 2);
 	weir__idle_sleep(&idle, 0, false);
-	assert_true(weir__idle_notify(&idle));
+	assert_true(weir__idle_notify(&idle, &bit));
 	assert_true(weir__idle_claimed(&idle, 0));
 	assert_true(weir__idle_wake_self(&idle, 0));
 	expect(&idle, 1, 0);
@@ -161,7 +165,7 @@ sleeper_that_was_claimed_gets_up_searching(void **state)
 	/* The claim is given back if it turns out to be another's. */
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
-	assert_true(weir__idle_notify(&idle));
+	assert_true(weir__idle_notify(&idle, &bit));
 	assert_true(weir__idle_claimed(&idle, 0));
 	assert_true(weir__idle_wake_self(&idle, 0));
 	expect(&idle, 1, 1);
@@ -172,6 +176,7 @@ static void
 sleepers_of_all_words_are_found(void **state)
 {
 	struct idle idle;
+	unsigned int bit;
 	unsigned int i;
 
 	weir__idle_init(&idle, RTE_MAX_LCORE);
@@ -179,10 +184,11 @@ sleepers_of_all_words_are_found(void **state)
 		weir__idle_sleep(&idle, i, false);
 	expect(&idle, 0, RTE_MAX_LCORE);
 	for (i = 0; i < RTE_MAX_LCORE; i++) {
-		assert_true(weir__idle_notify(&idle));
+		assert_true(weir__idle_notify(&idle, &bit));
+		assert_int_equal(bit, i);
 		assert_true(weir__idle_stop_searching(&idle));
 	}
-	assert_false(weir__idle_notify(&idle));
+	assert_false(weir__idle_notify(&idle, &bit));
 	expect(&idle, 0, 0);
 }
 
@@ -273,6 +279,7 @@ static void *
 work_or_notify(void *arg)
 {
 	struct stress *s = arg;
+	unsigned int bit;
 	struct rand_state r;
 	uint32_t index;
 
@@ -283,7 +290,7 @@ work_or_notify(void *arg)
 		return NULL;
 	}
 	rig_wait_until(rig_get(&s->done) == WORKERS ||
-		       (weir__idle_notify(&s->idle) &&
+		       (weir__idle_notify(&s->idle, &bit) &&
 			(rig_add(&s->claims, 1), false)));
 	return NULL;
 }
@@ -306,6 +313,7 @@ static void *
 rise_together(void *arg)
 {
 	struct stress *s = arg;
+	unsigned int bit;
 	uint32_t index;
 
 	index = atomic_u32_fetch_add(&s->next, 1, RELAXED);
@@ -315,7 +323,7 @@ rise_together(void *arg)
 	while (rig_get(&s->done) < WORKERS + 1)
 		sched_yield();
 	if (index == WORKERS)
-		weir__idle_notify(&s->idle);
+		weir__idle_notify(&s->idle, &bit);
 	else if (weir__idle_wake_self(&s->idle, index))
 		weir__idle_stop_searching(&s->idle);
 	return NULL;

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,7 @@ init_tells_why_it_failed(void **state)
 #define PUSHERS 16
 #define POPPERS 4
 #define EACH 4000u
+#define INTERRUPTED_PUSHES 50u
 
 struct stress {
 	struct inject q;
@@ -236,7 +238,15 @@ struct stress {
 	struct atomic_u32 next;
 	struct atomic_u32 popped;
 	uint64_t seed;
+	/* For those who are interrupted. */
+	bool disturbed;
+	pthread_t pushers[PUSHERS];
+	struct atomic_u32 ready;
+	struct atomic_u32 quiet;
 };
+
+/* Is this thread in the middle of a push? For its signal handler. */
+static __thread bool in_push;
 
 static void
 push_mine(struct stress *s, unsigned int index)
@@ -248,8 +258,10 @@ push_mine(struct stress *s, unsigned int index)
 	while (i < end) {
 		n = rand_below(&r, 8) == 0 ? rand_below(&r, 3 * RING) : 1;
 		n = RTE_MIN(n, end - i);
+		in_push = true;
 		if (!push_chain(&s->q, s->tasks, i, i + n))
 			abort();
+		in_push = false;
 		i += n;
 	}
 }
@@ -272,6 +284,38 @@ pop_many(struct stress *s, unsigned int index)
 	} while (rig_get(&s->popped) < PUSHERS * EACH);
 }
 
+/* Pushes that were interrupted in the middle. */
+static struct atomic_u32 interrupted;
+
+/* Wherever it is, others come first. */
+static void
+give_way(int signal_number)
+{
+	unsigned int i;
+
+	if (!in_push)
+		return;
+	atomic_u32_fetch_add(&interrupted, 1, RELAXED);
+	for (i = 0; i < 10; i++)
+		sched_yield();
+}
+
+/* Interrupts pushers until all that they push was popped. */
+static void
+disturb(struct stress *s, unsigned int index)
+{
+	struct rand_state r;
+
+	rand_seed(&r, s->seed + index);
+	rig_wait_until(rig_get(&s->ready) == PUSHERS);
+	rig_add(&s->ready, 1);
+	while (rig_get(&s->popped) < PUSHERS * EACH) {
+		pthread_kill(s->pushers[rand_below(&r, PUSHERS)], SIGUSR1);
+		sched_yield();
+	}
+	rig_set(&s->quiet, 1);
+}
+
 static void *
 push_or_pop(void *arg)
 {
@@ -279,31 +323,62 @@ push_or_pop(void *arg)
 	uint32_t index;
 
 	index = atomic_u32_fetch_add(&s->next, 1, RELAXED);
-	if (index < PUSHERS)
+	if (index < PUSHERS) {
+		s->pushers[index] = pthread_self();
+		rig_add(&s->ready, 1);
+		rig_wait_until(!s->disturbed ||
+			       rig_get(&s->ready) == PUSHERS + 1);
 		push_mine(s, index);
-	else
+		/* It must be there for as long as it may be interrupted. */
+		rig_wait_until(!s->disturbed || rig_get(&s->quiet));
+	} else if (index < PUSHERS + POPPERS) {
 		pop_many(s, index);
+	} else {
+		disturb(s, index);
+	}
 	return NULL;
 }
 
 static void
-many_pushers_and_poppers_lose_nothing(void **state)
+push_and_pop(bool disturbed, uint64_t seed)
 {
 	struct stress s;
 	unsigned int i;
 
 	memset(&s, 0, sizeof(s));
 	init(&s.q);
-	s.seed = unit_seed();
+	s.seed = seed;
+	s.disturbed = disturbed;
 	s.tasks = rig_tasks(PUSHERS * EACH);
 	s.seen = calloc(PUSHERS * EACH, sizeof(*s.seen));
-	rig_threads(PUSHERS + POPPERS, push_or_pop, &s);
+	rig_threads(PUSHERS + POPPERS + disturbed, push_or_pop, &s);
 	for (i = 0; i < PUSHERS * EACH; i++)
 		assert_int_equal(rig_get(&s.seen[i]), 1);
 	expect_empty(&s.q);
 	weir__inject_fini(&s.q);
 	free(s.seen);
 	free(s.tasks);
+}
+
+static void
+many_pushers_and_poppers_lose_nothing(void **state)
+{
+	push_and_pop(false, unit_seed());
+}
+
+static void
+pushers_that_are_interrupted_lose_nothing(void **state)
+{
+	const struct sigaction action = { .sa_handler = give_way };
+	uint64_t seed = unit_seed();
+	struct sigaction before;
+
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	rig_set(&interrupted, 0);
+	/* Most are interrupted between two pushes. */
+	rig_wait_until((push_and_pop(true, seed++),
+			rig_get(&interrupted) >= INTERRUPTED_PUSHES));
+	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
 #define RACERS 3
@@ -414,6 +489,7 @@ main(void)
 		cmocka_unit_test(finish_drops_what_is_left),
 		cmocka_unit_test(init_tells_why_it_failed),
 		cmocka_unit_test(many_pushers_and_poppers_lose_nothing),
+		cmocka_unit_test(pushers_that_are_interrupted_lose_nothing),
 		cmocka_unit_test(pushing_across_the_end_leaks_nothing),
 		cmocka_unit_test(pusher_that_is_late_drops_what_it_pushed),
 	};

@@ -42,16 +42,16 @@ static struct atomic_u32 ran;
 static struct atomic_u32 strays;
 static struct atomic_u32 drops;
 
+/* With a time after which a worker counts as stuck. */
 static struct weir_runtime *
-create(void)
+create_with_age(unsigned int age_us)
 {
 	struct weir_options o;
 
 	weir_options_init(&o);
 	o.nb_workers = 3;
 	o.cross_node_backlog = BACKLOG;
-	/* Only the backlog decides: workers here are late for other reasons. */
-	o.cross_node_age_us = 1000000;
+	o.cross_node_age_us = age_us;
 	o.task_cells = 1024;
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
@@ -59,6 +59,13 @@ create(void)
 	atomic_u32_store(&strays, 0, RELAXED);
 	atomic_u32_store(&drops, 0, RELAXED);
 	return rt;
+}
+
+/* Only the backlog decides: workers here are late for other reasons. */
+static struct weir_runtime *
+create(void)
+{
+	return create_with_age(1000000);
 }
 
 static void
@@ -85,6 +92,17 @@ wait_for(const struct atomic_u32 *a, uint32_t value, const char *what)
 	uint64_t since = rte_rdtsc();
 
 	while (atomic_u32_load(a, ACQUIRE) < value) {
+		expired(since, what);
+		sched_yield();
+	}
+}
+
+static void
+wait_for_ptr(const struct atomic_ptr *p, const char *what)
+{
+	uint64_t since = rte_rdtsc();
+
+	while (atomic_ptr_load(p, ACQUIRE) == NULL) {
 		expired(since, what);
 		sched_yield();
 	}
@@ -221,6 +239,35 @@ test_a_wake_up_from_another_node_goes_home(void **state)
 	destroy();
 }
 
+/* Tasks of a node whose only worker has retired run on another one. */
+static void
+test_a_node_without_workers_is_served_by_others(void **state)
+{
+	const struct weir_spawn_attr far = {
+		.affinity = WEIR_AFFINITY_NODE,
+		.node_plus_1 = 2,
+	};
+	struct atomic_ptr waker = { NULL };
+	struct sleeper s = { .waker = &waker };
+
+	create();
+	weir_join_detach(weir_task_spawn(rt, &sleeper_ops, &s, &far));
+	wait_for_ptr(&waker, "the task of node 1 to wait");
+	assert_int_equal(weir_worker_retire(rt, FAR_WORKER, 0), 0);
+	/* One that was there before, and one that comes later. */
+	weir_waker_wake(atomic_ptr_load(&waker, ACQUIRE));
+	wait_for(&ran, 1, "the task that had waited");
+	weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &far));
+	wait_for(&ran, 2, "the task that was spawned");
+	assert_int_equal(atomic_u32_load(&strays, RELAXED), 2);
+	/* The node's list is ended by the others, too. */
+	atomic_ptr_store(&waker, NULL, RELAXED);
+	weir_join_detach(weir_task_spawn(rt, &sleeper_ops, &s, &far));
+	wait_for_ptr(&waker, "the last task to wait");
+	weir_waker_drop(atomic_ptr_load(&waker, ACQUIRE));
+	destroy();
+}
+
 /* What a task that blocks its worker has got to. */
 static struct atomic_u32 blocker_step;
 static struct atomic_u32 blocker_go;
@@ -298,6 +345,42 @@ test_only_a_backlog_is_stolen_across_nodes(void **state)
 	destroy();
 }
 
+/* Spawns less than a backlog, and blocks until some of it was stolen. */
+static int
+block_on_few(struct weir_context *ctx, void *state)
+{
+	uint64_t since = rte_rdtsc();
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, NULL));
+	while (steals_remote() == 0) {
+		if (rte_rdtsc() - since > DEADLINE_S * rte_get_tsc_hz())
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return WEIR_DONE;
+}
+
+static void
+test_a_stuck_worker_is_stolen_from_across_nodes(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block on few",
+		.poll = block_on_few,
+	};
+	const struct weir_spawn_attr far = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = FAR_WORKER,
+	};
+
+	create_with_age(1);
+	assert_int_equal(
+		weir_join_wait(weir_task_spawn(rt, &ops, NULL, &far), NULL), 0);
+	wait_for(&ran, 4, "all tasks");
+	destroy();
+}
+
 static int
 wait_for_ever(struct weir_context *ctx, void *state)
 {
@@ -337,14 +420,38 @@ test_shutdown_ends_the_tasks_of_all_nodes(void **state)
 	assert_int_equal(atomic_u32_load(&drops, RELAXED), 200);
 }
 
+/* Spawned while a worker of the other node had them. */
+static void
+test_shutdown_ends_bound_tasks_of_a_worker_that_came_back(void **state)
+{
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = FAR_WORKER,
+	};
+
+	create();
+	assert_int_equal(weir_worker_retire(rt, FAR_WORKER, 0), 0);
+	weir_join_detach(weir_task_spawn(rt, &wait_ops, NULL, &bound));
+	wait_for(&ran, 1, "the bound task");
+	assert_int_equal(weir_worker_add(rt, FAR_WORKER + 1), FAR_WORKER);
+	destroy();
+	assert_int_equal(atomic_u32_load(&drops, RELAXED), 1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_node_tasks_never_leave_their_node),
 		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
+		cmocka_unit_test(
+			test_a_node_without_workers_is_served_by_others),
 		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
+		cmocka_unit_test(
+			test_a_stuck_worker_is_stolen_from_across_nodes),
 		cmocka_unit_test(test_shutdown_ends_the_tasks_of_all_nodes),
+		cmocka_unit_test(
+			test_shutdown_ends_bound_tasks_of_a_worker_that_came_back),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

@@ -65,6 +65,15 @@ defaults_are_valid(void **state)
 	assert_int_equal(o.task_cells, 16384);
 	assert_int_equal(o.cross_node_backlog, 128);
 	assert_int_equal(o.cross_node_age_us, 200);
+	assert_int_equal(o.blocking_threads, 64);
+	assert_int_equal(o.blocking_keep_alive_ms, 10000);
+	assert_null(o.blocking_cpus);
+	assert_false(o.histograms);
+	assert_int_equal(o.histogram_precision, 4);
+	assert_int_equal(o.histogram_max_us, 1000000);
+	assert_int_equal(o.park, WEIR_PARK_POLL);
+	assert_int_equal(o.adaptive_poll_us, 50);
+	assert_int_equal(o.adaptive_pause_us, 150);
 	assert_int_equal(o.seed, 0);
 }
 
@@ -86,6 +95,13 @@ every_number_has_its_bounds(void **state)
 		{ "task_cells", &o.task_cells, 64, 16777216 },
 		{ "cross_node_backlog", &o.cross_node_backlog, 1, 256 },
 		{ "cross_node_age_us", &o.cross_node_age_us, 1, 1000000 },
+		{ "blocking_threads", &o.blocking_threads, 1, 4096 },
+		{ "blocking_keep_alive_ms", &o.blocking_keep_alive_ms, 0,
+		  86400000 },
+		{ "histogram_precision", &o.histogram_precision, 1, 6 },
+		{ "histogram_max_us", &o.histogram_max_us, 1, 100000000 },
+		{ "adaptive_poll_us", &o.adaptive_poll_us, 0, 1000000 },
+		{ "adaptive_pause_us", &o.adaptive_pause_us, 0, 1000000 },
 		{ "nb_workers", &o.nb_workers, 0, rte_lcore_count() - 1 },
 	};
 	char value[20];
@@ -153,6 +169,19 @@ inject_interval_leaves_the_own_queue_its_turn(void **state)
 }
 
 static void
+park_is_one_of_the_policies(void **state)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	for (o.park = WEIR_PARK_POLL; o.park <= WEIR_PARK_ADAPTIVE; o.park++)
+		expect_valid(&o);
+	expect_invalid(&o, "park", "4");
+	o.park = (enum weir_park) - 1;
+	expect_invalid(&o, "park", "-1");
+}
+
+static void
 lcores_are_worker_lcores_each_once(void **state)
 {
 	unsigned int main_lcore = rte_get_main_lcore();
@@ -179,6 +208,64 @@ lcores_are_worker_lcores_each_once(void **state)
 	expect_valid(&o);
 	o.nb_workers = 0;
 	expect_invalid(&o, "nb_workers", "0");
+}
+
+/* Sets of which the process has some CPU will do: it has none so far up. */
+static void
+blocking_cpus_are_some_that_the_process_has(void **state)
+{
+	const unsigned int none = CPU_SETSIZE - 1;
+	cpu_set_t before, cpus;
+	struct weir_options o;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	weir_options_init(&o);
+	cpus = before;
+	o.blocking_cpus = &cpus;
+	expect_valid(&o);
+	if (CPU_ISSET(none, &before))
+		unit_skip("this machine has every CPU there could be");
+	CPU_SET(none, &cpus);
+	expect_valid(&o);
+	CPU_ZERO(&cpus);
+	expect_invalid(&o, "blocking_cpus", "0 are set");
+	CPU_SET(none, &cpus);
+	expect_invalid(&o, "blocking_cpus", "1 are set");
+	/* Nobody has moved for it. */
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	assert_true(CPU_EQUAL(&cpus, &before));
+}
+
+static void
+spare_lcores_are_others_than_those_of_workers(void **state)
+{
+	unsigned int lcores[2] = { 1, 2 }, spare[2] = { 3, 3 };
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.lcores = lcores;
+	o.nb_workers = 2;
+	o.spare_lcores = spare;
+	o.nb_spare_lcores = 1;
+	expect_valid(&o);
+	spare[0] = 2;
+	expect_invalid(&o, "spare_lcores", "2 is given twice");
+	spare[0] = rte_get_main_lcore();
+	expect_invalid(&o, "spare_lcores", "main lcore");
+	spare[0] = UINT_MAX;
+	expect_invalid(&o, "spare_lcores", "4294967295");
+	o.nb_spare_lcores = 2;
+	expect_invalid(&o, "nb_spare_lcores", "2 beside 2 workers");
+	o.nb_spare_lcores = UINT_MAX;
+	expect_invalid(&o, "nb_spare_lcores", "4294967295");
+	o.nb_spare_lcores = 1;
+	o.spare_lcores = NULL;
+	expect_invalid(&o, "nb_spare_lcores", "1, but no spare_lcores");
+	/* By default all lcores are workers'. */
+	o.lcores = NULL;
+	o.nb_workers = 0;
+	o.spare_lcores = spare;
+	expect_invalid(&o, "nb_spare_lcores", "1 beside 3 workers");
 }
 
 /* Bytes of EAL's heap in use. */
@@ -232,6 +319,9 @@ memory_that_ends_at_any_point_leaks_nothing(void **state)
 	rig_options(&o, 3);
 	/* Large enough for the rings to make a difference too. */
 	o.inject_ring_size = 1048576;
+	o.histograms = true;
+	o.histogram_precision = 6;
+	o.histogram_max_us = 100000000;
 	for (o.task_cells = 150000;; o.task_cells += 7000) {
 		rt = weir_runtime_create(&o);
 		if (rt == NULL)
@@ -444,7 +534,10 @@ main(void)
 		cmocka_unit_test(ring_size_is_a_power_of_two),
 		cmocka_unit_test(name_has_one_to_eight_characters),
 		cmocka_unit_test(inject_interval_leaves_the_own_queue_its_turn),
+		cmocka_unit_test(park_is_one_of_the_policies),
 		cmocka_unit_test(lcores_are_worker_lcores_each_once),
+		cmocka_unit_test(blocking_cpus_are_some_that_the_process_has),
+		cmocka_unit_test(spare_lcores_are_others_than_those_of_workers),
 		cmocka_unit_test(failed_create_says_why_and_leaks_nothing),
 		cmocka_unit_test(memory_that_ends_at_any_point_leaks_nothing),
 		cmocka_unit_test(runtime_gives_all_its_memory_back),

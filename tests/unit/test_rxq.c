@@ -4,8 +4,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <rte_epoll.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 
 #include "ports.h"
 #include "rig.h"
@@ -29,7 +34,7 @@ check_and_pass_on(struct receiver *r, struct rte_mbuf **pkts, uint16_t n)
 	uint16_t i;
 
 	for (i = 0; i < n; i++)
-		r->disorder += *number_of(pkts[i]) != r->taken++;
+		r->disorder += number_of(pkts[i]) != r->taken++;
 	if (r->txq != NULL)
 		weir_txq_send(r->txq, pkts, n);
 	else
@@ -316,6 +321,143 @@ forwarding_keeps_order_and_loses_nothing(void **state)
 	weir_rxq_free(rxq);
 }
 
+/*
+ * RX interrupts of port 0, which net_ring has not: what ethdev would do with
+ * them. `interrupts.fd` stands for the interrupt.
+ */
+static struct {
+	bool configured;
+	int fd;
+	int enable_rc;
+	struct rte_epoll_event event;
+	struct atomic_u32 adds;
+	struct atomic_u32 dels;
+	struct atomic_u32 on; /* 1: enabled */
+} interrupts;
+
+int
+__wrap_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf);
+int
+__wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
+				 int op, void *data);
+int
+__wrap_rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue);
+int
+__wrap_rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue);
+
+int
+__wrap_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf)
+{
+	memset(conf, 0, sizeof(*conf));
+	conf->intr_conf.rxq = interrupts.configured;
+	return 0;
+}
+
+int
+__wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
+				 int op, void *data)
+{
+	struct rte_epoll_event *e = &interrupts.event;
+
+	if (op == RTE_INTR_EVENT_DEL) {
+		rig_add(&interrupts.dels, 1);
+		return rte_epoll_ctl(e->epfd, EPOLL_CTL_DEL, e->fd, e);
+	}
+	rig_add(&interrupts.adds, 1);
+	e->epdata.event = EPOLLIN | EPOLLET;
+	e->epdata.data = data;
+	return rte_epoll_ctl(epfd, EPOLL_CTL_ADD, interrupts.fd, e);
+}
+
+int
+__wrap_rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
+{
+	if (interrupts.enable_rc == 0)
+		rig_set(&interrupts.on, 1);
+	return interrupts.enable_rc;
+}
+
+int
+__wrap_rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
+{
+	rig_set(&interrupts.on, 0);
+	return 0;
+}
+
+static struct weir_rxq *
+open_sleeping(bool configured, int enable_rc)
+{
+	memset(&interrupts, 0, sizeof(interrupts));
+	interrupts.configured = configured;
+	interrupts.enable_rc = enable_rc;
+	interrupts.fd = eventfd(0, EFD_NONBLOCK);
+	assert_return_code(interrupts.fd, errno);
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_INTERRUPT),
+			 0);
+	return open_rxq(32);
+}
+
+static void
+close_sleeping(struct weir_rxq *rxq)
+{
+	weir_rxq_free(rxq);
+	assert_int_equal(rig_get(&interrupts.adds), rig_get(&interrupts.dels));
+	assert_int_equal(rig_get(&interrupts.on), 0);
+	close(interrupts.fd);
+}
+
+/* Whether its op is there or not: some PMDs have the interrupt always on. */
+static void
+packets_wake_a_worker_by_interrupt(void **state)
+{
+	const int rcs[] = { 0, -ENOTSUP };
+	const uint64_t one = 1;
+	struct weir_rxq *rxq;
+	struct weir_join *join;
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(rcs); i++) {
+		rxq = open_sleeping(true, rcs[i]);
+		join = spawn_receiver(rxq, NULL, 32, 20);
+		for (k = 0; k < 20; k++) {
+			uint32_t adds = rig_get(&interrupts.adds);
+
+			rig_wait_until(rig_get(&interrupts.adds) > adds);
+			arrive(0, k, k + 1);
+			assert_int_equal(write(interrupts.fd, &one, 8), 8);
+		}
+		expect_received(join, 20);
+		close_sleeping(rxq);
+	}
+}
+
+static void
+queue_without_interrupts_is_polled(void **state)
+{
+	struct weir_rxq *rxq = open_sleeping(false, 0);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 100);
+
+	wait_until_polled(rxq);
+	arrive(0, 0, 100);
+	expect_received(join, 100);
+	assert_int_equal(rig_get(&interrupts.adds), 0);
+	close_sleeping(rxq);
+}
+
+static void
+interrupt_that_is_refused_is_undone(void **state)
+{
+	struct weir_rxq *rxq = open_sleeping(true, -EIO);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 100);
+
+	rig_wait_until(rig_get(&interrupts.dels) > 0);
+	wait_until_polled(rxq);
+	arrive(0, 0, 100);
+	expect_received(join, 100);
+	assert_int_equal(rig_get(&interrupts.adds), 1);
+	close_sleeping(rxq);
+}
+
 int
 main(void)
 {
@@ -328,6 +470,9 @@ main(void)
 		PORTS_TESTS(packets_that_nobody_took_are_freed),
 		PORTS_TESTS(shutdown_ends_a_receiver),
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
+		PORTS_TESTS(packets_wake_a_worker_by_interrupt),
+		PORTS_TESTS(queue_without_interrupts_is_polled),
+		PORTS_TESTS(interrupt_that_is_refused_is_undone),
 	};
 
 	return cmocka_run_group_tests(tests, ports_start, unit_eal_teardown);

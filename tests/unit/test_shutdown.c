@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <rte_log.h>
 
 #include "base/rand.h"
 #include "rig.h"
@@ -12,7 +15,9 @@
 static void
 shut_down(void)
 {
-	struct weir_shutdown_report report = { UINT64_MAX, UINT64_MAX };
+	struct weir_shutdown_report report = { .live_tasks = UINT64_MAX,
+					       .ring_entries = UINT64_MAX,
+					       .blocking = UINT64_MAX };
 
 	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, &report), 0);
 	assert_int_equal(report.live_tasks, 0);
@@ -117,7 +122,9 @@ second_call_says_the_same(void **state)
 static void *
 shut_down_too(void *arg)
 {
-	struct weir_shutdown_report report = { UINT64_MAX, UINT64_MAX };
+	struct weir_shutdown_report report = { .live_tasks = UINT64_MAX,
+					       .ring_entries = UINT64_MAX,
+					       .blocking = UINT64_MAX };
 
 	int rc = weir_runtime_shutdown(rig.rt, UINT64_MAX, &report);
 
@@ -151,10 +158,155 @@ stuck_task_times_out_and_is_reported(void **state)
 
 	rig_block_some(&b, rig.rt, 1u << 0);
 	assert_int_equal(weir_runtime_shutdown(rig.rt, 5, &report), -ETIMEDOUT);
-	assert_in_range(report.live_tasks, 1, 8);
+	assert_int_equal(report.live_tasks, 1);
+	assert_int_equal(report.nb_tasks, 1);
+	assert_int_equal(report.nb_running, 1);
+	assert_string_equal(report.tasks[0].name, "block");
+	assert_int_equal(report.tasks[0].id, weir_join_id(b.joins[0]));
 	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL), -ETIMEDOUT);
 	rig_unblock(&b);
 	shut_down();
+}
+
+/* Tells when it is dropped by another worker than the one it is bound to. */
+struct bound {
+	struct rig_log *log;
+	struct atomic_u32 *strays;
+	unsigned int worker;
+};
+
+static int
+wait_bound(struct weir_context *ctx, void *state)
+{
+	rig_add(&((struct bound *)state)->log->polls, 1);
+	return WEIR_PENDING;
+}
+
+static void
+drop_bound(void *state)
+{
+	struct bound *b = state;
+
+	if (weir_worker_current() != b->worker)
+		rig_add(b->strays, 1);
+	rig_add(&b->log->drops, 1);
+}
+
+/* O6, while one worker is late. */
+static void
+bound_tasks_are_dropped_by_their_worker(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "bound",
+		.state_size = sizeof(struct bound),
+		.poll = wait_bound,
+		.drop = drop_bound,
+	};
+	struct weir_spawn_attr attr = { .affinity = WEIR_AFFINITY_WORKER };
+	unsigned int i, n = weir_runtime_nb_workers(rig.rt);
+	struct atomic_u32 strays = { 0 };
+	struct rig_blockers b;
+
+	for (i = 0; i < 10 * n; i++) {
+		struct bound s = { &rig.log, &strays, i % n };
+
+		attr.worker = s.worker;
+		weir_join_detach(weir_task_spawn(rig.rt, &ops, &s, &attr));
+	}
+	rig_wait_until(rig_get(&rig.log.polls) == 10 * n);
+	rig_block_some(&b, rig.rt, 1u << (n - 1));
+	weir_runtime_shutdown_begin(rig.rt);
+	rig_wait_until(rig_get(&rig.log.drops) >= 10 * (n - 1));
+	rig_unblock(&b);
+	shut_down();
+	assert_int_equal(rig_get(&rig.log.drops), 10 * n);
+	assert_int_equal(rig_get(&strays), 0);
+}
+
+static void
+block_in_drop(void *state)
+{
+	struct rig_state *s = state;
+
+	rig_add(&s->log->drops, 1);
+	rig_wait_until(rig_get(s->go));
+}
+
+/* Whether a worker drops it in its loop or in its turn of the shutdown. */
+static void
+task_stuck_in_drop_is_named(void **state)
+{
+	struct weir_task_ops ended = rig_done_ops, waiting = rig_wait_ops;
+	const struct weir_task_ops *kinds[] = { &ended, &waiting };
+	struct weir_shutdown_report report;
+	struct weir_join *join;
+	unsigned int i;
+
+	ended.drop = block_in_drop;
+	waiting.drop = block_in_drop;
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		if (i > 0)
+			rig_setup(state);
+		join = rig_spawn(rig.rt, kinds[i], &rig.told);
+		rig_wait_until(rig_get(&rig.log.polls) == 1);
+		assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL),
+				 -ETIMEDOUT);
+		rig_wait_until(rig_get(&rig.log.drops) == 1);
+		assert_int_equal(weir_runtime_shutdown(rig.rt, 0, &report),
+				 -ETIMEDOUT);
+		assert_int_equal(report.live_tasks, 1);
+		assert_int_equal(report.nb_running, 1);
+		assert_string_equal(report.tasks[0].name, kinds[i]->name);
+		assert_int_equal(report.tasks[0].id, weir_join_id(join));
+		rig_set(&rig.go, 1);
+		weir_join_detach(join);
+		weir_waker_drop(atomic_ptr_exchange(&rig.waker, NULL, RELAXED));
+		rig_runtime_free(rig.rt);
+		rig.rt = NULL;
+	}
+}
+
+/* With its only worker stuck, the others wait for one of many. */
+static void
+stuck_task_is_named_before_those_that_wait_for_it(void **state)
+{
+	struct weir_shutdown_report report;
+	struct atomic_ptr wakers[20] = { 0 };
+	struct rig_state s = rig.told;
+	char text[2000], line[80];
+	struct rig_blockers b;
+	unsigned int i;
+	FILE *log;
+
+	for (i = 0; i < RTE_DIM(wakers); i++) {
+		s.waker = &wakers[i];
+		weir_join_detach(rig_spawn(rig.rt, &rig_wait_ops, &s));
+	}
+	rig_wait_until(rig_get(&rig.log.polls) == RTE_DIM(wakers));
+	rig_block(&b, rig.rt);
+	memset(text, 0, sizeof(text));
+	log = fmemopen(text, sizeof(text) - 1, "w");
+	assert_non_null(log);
+	rte_openlog_stream(log);
+	rte_log_set_level_pattern("lib.weir", RTE_LOG_WARNING);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, &report), -ETIMEDOUT);
+	rte_log_set_level_pattern("lib.weir", RTE_LOG_ERR);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_int_equal(report.live_tasks, RTE_DIM(wakers) + 1);
+	assert_int_equal(report.nb_tasks, WEIR_REPORT_TASKS);
+	assert_int_equal(report.nb_running, 1);
+	assert_string_equal(report.tasks[0].name, "block");
+	for (i = 1; i < WEIR_REPORT_TASKS; i++)
+		assert_string_equal(report.tasks[i].name, "wait");
+	snprintf(line, sizeof(line), "task block (%" PRIx64 ") does not end: ",
+		 weir_join_id(b.joins[0]));
+	assert_non_null(strstr(text, line));
+	assert_non_null(strstr(text, "13 more tasks do not end"));
+	rig_unblock(&b);
+	shut_down();
+	for (i = 0; i < RTE_DIM(wakers); i++)
+		weir_waker_drop(rig_take_waker(&wakers[i]));
 }
 
 /* A drop that spawns: its task is refused, and dropped in its turn. */
@@ -402,6 +554,9 @@ main(void)
 		RIG_TESTS(second_call_says_the_same),
 		RIG_TESTS(several_threads_shut_down_at_once),
 		RIG_TESTS(stuck_task_times_out_and_is_reported),
+		RIG_TESTS(bound_tasks_are_dropped_by_their_worker),
+		RIG_TESTS(task_stuck_in_drop_is_named),
+		RIG_TEST(stuck_task_is_named_before_those_that_wait_for_it, 1),
 		RIG_TESTS(spawning_in_drop_is_refused),
 		RIG_TESTS(tasks_that_await_each_other_do_not_leak),
 		RIG_TESTS(every_task_of_a_spawn_storm_is_dropped_once),

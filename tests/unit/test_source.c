@@ -73,6 +73,18 @@ is_armed(void)
 	return atomic_u32_load(&weir_null_source(null)->armed, ACQUIRE);
 }
 
+static bool
+is_waiter(const struct weir_join *join)
+{
+	struct weir_source *src = weir_null_source(null);
+	bool is;
+
+	lock_acquire(&src->lock);
+	is = src->waiter == (const struct weir_waker *)join;
+	lock_release(&src->lock);
+	return is;
+}
+
 static int
 setup(void **state)
 {
@@ -206,8 +218,7 @@ cancelled_waiter_gives_its_place_up(void **state)
 	weir_join_abort(join);
 	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
 	join = spawn_receiver(1, 0);
-	rig_wait_until(weir_null_source(null)->waiter ==
-		       (struct weir_waker *)join);
+	rig_wait_until(is_waiter(join));
 	weir_null_post(null, 1);
 	assert_int_equal(weir_join_wait(join, NULL), 0);
 }

@@ -167,6 +167,77 @@ what_poll_returns_is_the_outcome(void **state)
 	assert_int_equal(rig_get(&rig.log.results_dropped), 1);
 }
 
+/* Spawns the next of so many when it is dropped. */
+struct chain {
+	struct rig_log *log;
+	unsigned int left;
+};
+
+static int
+chain_poll(struct weir_context *ctx, void *state)
+{
+	rig_add(&((struct chain *)state)->log->polls, 1);
+	return WEIR_DONE;
+}
+
+static void
+chain_drop(void *state);
+
+static const struct weir_task_ops chain_ops = {
+	.name = "chain",
+	.state_size = sizeof(struct chain),
+	.poll = chain_poll,
+	.drop = chain_drop,
+};
+
+static void
+chain_drop(void *state)
+{
+	struct chain *c = state;
+
+	rig_add(&c->log->drops, 1);
+	if (c->left-- > 0)
+		weir_join_detach(weir_task_spawn(weir_runtime_current(),
+						 &chain_ops, c, NULL));
+}
+
+static void
+spawned_in_a_drop_it_runs(void **state)
+{
+	struct chain c = { .log = &rig.log, .left = 999 };
+
+	weir_join_detach(weir_task_spawn(rig.rt, &chain_ops, &c, NULL));
+	rig_wait_until(rig_get(&rig.log.drops) == 1000);
+	rig_expect_log(1000, 1000, 0);
+}
+
+static int
+wait_for_nobody(struct weir_context *ctx, void *state)
+{
+	rig_add(&((struct rig_state *)state)->log->polls, 1);
+	return WEIR_PENDING;
+}
+
+/* PENDING, although nobody was told: a bug of the task's, which costs only it. */
+static void
+waiting_for_nobody_it_can_be_aborted(void **state)
+{
+	struct weir_task_ops ops = rig_wait_ops;
+	struct weir_join *join, *other;
+
+	ops.poll = wait_for_nobody;
+	join = rig_spawn(rig.rt, &ops, &rig.told);
+	other = rig_spawn(rig.rt, &ops, &rig.told);
+	rig_wait_until(rig_get(&rig.log.polls) == 2);
+	assert_int_equal(weir_join_try(join, NULL), WEIR_PENDING);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	/* Or be left to the shutdown. */
+	weir_join_detach(other);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	rig_expect_log(2, 2, 0);
+}
+
 static void
 spawned_after_shutdown_it_is_dropped_at_once(void **state)
 {
@@ -329,6 +400,8 @@ main(void)
 		RIG_TESTS(aborted_while_it_yields_it_is_dropped),
 		RIG_TESTS(aborted_after_its_end_it_keeps_its_outcome),
 		RIG_TESTS(what_poll_returns_is_the_outcome),
+		RIG_TESTS(spawned_in_a_drop_it_runs),
+		RIG_TESTS(waiting_for_nobody_it_can_be_aborted),
 		RIG_TESTS(spawned_after_shutdown_it_is_dropped_at_once),
 		RIG_TESTS(bad_ops_and_attr_are_refused),
 		RIG_TESTS(state_too_large_stays_with_the_caller),

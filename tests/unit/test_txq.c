@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -26,13 +27,8 @@ leave_room(unsigned int room)
 static void
 take_fillers(unsigned int n)
 {
-	void *m = NULL;
-
-	for (; n > 0; n--) {
-		assert_int_equal(rte_ring_dequeue(rings[0], &m), 0);
-		assert_int_equal(*number_of(m), UINT32_MAX);
-		rte_pktmbuf_free(m);
-	}
+	for (; n > 0; n--)
+		assert_int_equal(take_sent(0), UINT32_MAX);
 }
 
 static void
@@ -67,10 +63,12 @@ open_txq(unsigned int timeout_us)
 static int
 is_ready(struct weir_txq *txq)
 {
-	struct weir_context ctx = { .budget = 128 };
+	struct task *task = rig_tasks(1);
+	struct weir_context ctx = { .task = task, .budget = 128 };
 	int rc = weir_txq_ready(&ctx, txq);
 
 	assert_int_equal(ctx.yield, rc == WEIR_PENDING);
+	free(task);
 	return rc;
 }
 

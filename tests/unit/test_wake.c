@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <rte_alarm.h>
+
+#include "base/race.h"
 #include "rig.h"
 
 static void
@@ -170,6 +173,94 @@ wakers_and_handles_outlive_the_runtime(void **state)
 	assert_true(rig_runtime_exists("weir"));
 	weir_join_detach(refused);
 	assert_false(rig_runtime_exists("weir"));
+}
+
+/* One use of a waker, on a thread of the test's choice. */
+struct use {
+	struct weir_waker *waker;
+	bool by_ref;
+	struct atomic_u32 over;
+};
+
+static void
+use_waker(void *arg)
+{
+	struct use *u = arg;
+
+	race_acquire(u); /* rte_eal_alarm_set() */
+	if (u->by_ref)
+		weir_waker_wake_by_ref(u->waker);
+	else
+		weir_waker_wake(u->waker);
+	rig_set(&u->over, 1);
+}
+
+static void *
+use_waker_in_thread(void *arg)
+{
+	use_waker(arg);
+	return NULL;
+}
+
+/* EAL knows nothing of it. */
+static void
+on_plain_thread(struct use *u)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, use_waker_in_thread, u),
+			 0);
+	pthread_join(thread, NULL);
+}
+
+static void
+on_interrupt_thread(struct use *u)
+{
+	race_release(u);
+	assert_int_equal(rte_eal_alarm_set(1, use_waker, u), 0);
+	rig_wait_until(rig_get(&u->over));
+}
+
+/* Wakes a task that waits, and again when it has ended. */
+static void
+expect_wakes(void (*on_thread)(struct use *u), bool by_ref)
+{
+	struct use u = { .by_ref = by_ref };
+	struct weir_waker *kept;
+	struct weir_join *join;
+	uint32_t polls = 0;
+
+	rig_set(&rig.go, 0);
+	join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	u.waker = rig_take_waker(&rig.waker);
+	kept = weir_waker_clone(u.waker);
+	rig_set(&rig.go, 1);
+	on_thread(&u);
+	assert_int_equal(weir_join_wait(join, &polls), 0);
+	assert_int_equal(polls, 2);
+	if (by_ref)
+		weir_waker_drop(u.waker);
+	u.waker = kept;
+	rig_set(&u.over, 0);
+	on_thread(&u);
+	if (by_ref)
+		weir_waker_drop(kept);
+}
+
+static void
+plain_thread_wakes_also_after_the_end(void **state)
+{
+	expect_wakes(on_plain_thread, false);
+	expect_wakes(on_plain_thread, true);
+	rig_expect_log(4, 2, 0);
+}
+
+static void
+interrupt_thread_wakes_also_after_the_end(void **state)
+{
+	expect_wakes(on_interrupt_thread, false);
+	expect_wakes(on_interrupt_thread, true);
+	rig_expect_log(4, 2, 0);
 }
 
 #define THREADS 4
@@ -454,6 +545,8 @@ main(void)
 		RIG_TESTS(woken_while_it_runs_it_is_polled_again),
 		RIG_TESTS(waking_an_ended_task_does_nothing),
 		RIG_TESTS(wakers_and_handles_outlive_the_runtime),
+		RIG_TESTS(plain_thread_wakes_also_after_the_end),
+		RIG_TESTS(interrupt_thread_wakes_also_after_the_end),
 		RIG_TESTS(no_wake_up_is_lost),
 		RIG_TESTS(bound_task_stays_on_its_worker),
 		RIG_TEST(thread_is_on_no_worker, 1),

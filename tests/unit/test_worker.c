@@ -316,6 +316,9 @@ counts_are_exact_after_shutdown(void **state)
 	for (i = 0; i < n; i++)
 		weir_join_detach(rig_spawn(rig.rt, &rig_done_ops, &rig.told));
 	rig_wait_until(rig_get(&rig.log.drops) == n);
+	for (i = 0; i < weir_runtime_nb_workers(rig.rt); i++)
+		rig_wait_until(weir_worker_stats_get(rig.rt, i, &worker) == 0 &&
+			       worker.source_polls > 0);
 	shut_down();
 	sum_up(&sum);
 	weir_runtime_stats_get(rig.rt, &stats);

@@ -33,9 +33,10 @@ default_lcores(char *text, size_t size)
 		snprintf(text, size, "(0-3)@(%u,%u)", cpus[0], cpus[1]);
 }
 
-void
-unit_eal_init(const char *lcores)
+static void
+eal_init(const char *lcores, const char *telemetry)
 {
+	char telemetry_arg[24];
 	char by_default[64], lcores_arg[128], prefix[64];
 	char *argv[] = {
 		(char[]){ "unit" },
@@ -45,7 +46,7 @@ unit_eal_init(const char *lcores)
 		(char[]){ "-m256" },
 		(char[]){ "--no-pci" },
 		(char[]){ "--no-shconf" },
-		(char[]){ "--no-telemetry" },
+		telemetry_arg,
 		(char[]){ "--log-level=*:error" },
 		NULL,
 	};
@@ -54,6 +55,7 @@ unit_eal_init(const char *lcores)
 		default_lcores(by_default, sizeof(by_default));
 		lcores = by_default;
 	}
+	snprintf(telemetry_arg, sizeof(telemetry_arg), "%s", telemetry);
 	snprintf(lcores_arg, sizeof(lcores_arg), "--lcores=%s", lcores);
 	snprintf(prefix, sizeof(prefix), "--file-prefix=weir-unit-%d",
 		 getpid());
@@ -61,10 +63,23 @@ unit_eal_init(const char *lcores)
 		fail_msg("rte_eal_init: %s", rte_strerror(rte_errno));
 }
 
+void
+unit_eal_init(const char *lcores)
+{
+	eal_init(lcores, "--no-telemetry");
+}
+
 int
 unit_eal_setup(void **state)
 {
 	unit_eal_init(NULL);
+	return 0;
+}
+
+int
+unit_eal_telemetry_setup(void **state)
+{
+	eal_init(NULL, "--telemetry");
 	return 0;
 }
 

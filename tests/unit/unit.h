@@ -24,6 +24,9 @@ unit_eal_init(const char *lcores);
 /* Group setup and teardown for tests that need the EAL. */
 int
 unit_eal_setup(void **state);
+/* With its telemetry, which is otherwise off. */
+int
+unit_eal_telemetry_setup(void **state);
 int
 unit_eal_teardown(void **state);
 

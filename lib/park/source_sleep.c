@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Sources while their home worker sleeps in the kernel.
+ *
+ * Before it sleeps, each armed source is told to wake it, by an interrupt that
+ * the driver adds to the worker's epoll fd, and is then polled once more: what
+ * came before the interrupt was enabled raises none. Sources whose events are
+ * posted by software need no preparation, since posting wakes the worker. Any
+ * other source has to be polled, and keeps its worker from sleeping.
+ *
+ * Some drivers say that their interrupts are enabled and never get one. So an
+ * interrupt is not trusted before it has come once: until then sleeps are
+ * short, and each that left packets lying is a strike.
+ *
+ * Invariants:
+ * N1 sleep and wake are called by turns, under the lock: by the home worker,
+ *    but that who moves a source wakes it for the worker that it leaves. A
+ *    closed source is awake before it is its closer's again.
+ * N2 While the worker sleeps, each armed source is one that wakes it, or was
+ *    armed, or moved there, after the worker said that it sleeps, and then the
+ *    one who did so calls.
+ */
+
+#include <inttypes.h>
+#include <sched.h>
+
+#include <rte_errno.h>
+
+#include "base/log.h"
+#include "park/source.h"
+
+/* How long a sleep is at most beside an interrupt that was never seen. */
+#define UNTRUSTED_MS 10
+#define STRIKES 3
+
+static bool
+must_be_polled(const struct weir_source *src)
+{
+	if (src->ops->flags & WEIR_SOURCE_NOTIFIES)
+		return false;
+	return src->ops->sleep == NULL ||
+	       atomic_u32_load(&src->polled, RELAXED);
+}
+
+bool
+weir__source_set_may_sleep(const struct source_set *s)
+{
+	const struct source_array *a = weir__source_set_array(s);
+	unsigned int i;
+
+	for (i = 0; a != NULL && i < a->n; i++)
+		if (atomic_u32_load(&a->s[i]->armed, RELAXED) &&
+		    must_be_polled(a->s[i]))
+			return false;
+	return true;
+}
+
+/* Once for each source: it can be asked again and again, to no avail. */
+static void
+poll_from_now_on(struct weir_source *src, const char *why)
+{
+	atomic_u32_store(&src->polled, 1, RELAXED);
+	WEIR_LOG(NOTICE, "source %s of worker %u: %s; polling it\n",
+		 src->ops->name, weir_source_worker(src), why);
+}
+
+/* Returns for how long the worker may sleep. With the lock. */
+static int
+prepare(const struct source_set *s, struct weir_source *src, int timeout_ms)
+{
+	int rc;
+
+	if (src->ops->flags & WEIR_SOURCE_NOTIFIES)
+		return timeout_ms;
+	if (must_be_polled(src))
+		return 0;
+	rc = src->ops->sleep(src->priv, s->sleeper->epoll_fd);
+	if (rc < 0) {
+		poll_from_now_on(src, rte_strerror(-rc));
+		return 0;
+	}
+	src->slept = true;
+	return src->trusted ? timeout_ms : RTE_MIN(timeout_ms, UNTRUSTED_MS);
+}
+
+int
+weir__source_set_sleep(struct source_set *s, int timeout_ms)
+{
+	const struct source_array *a = weir__source_set_array(s);
+	struct weir_waker *w;
+	unsigned int i;
+
+	for (i = 0; a != NULL && i < a->n && timeout_ms > 0; i++) {
+		struct weir_source *src = a->s[i];
+
+		if (!atomic_u32_load(&src->armed, RELAXED))
+			continue;
+		w = NULL;
+		lock_acquire(&src->lock);
+		/* One that has moved away is another worker's to be told. */
+		if (src->waiter != NULL && source_home(src) == s) {
+			timeout_ms = prepare(s, src, timeout_ms);
+			w = weir__source_look(src, false);
+		}
+		lock_release(&src->lock);
+		if (w == NULL)
+			continue;
+		weir_waker_wake(w);
+		timeout_ms = 0;
+	}
+	return timeout_ms;
+}
+
+/* What this sleep says of the interrupt. With the lock. */
+static void
+judge(struct weir_source *src, bool fired, bool late, bool found)
+{
+	if (fired)
+		src->trusted = true;
+	else if (late && found && !src->trusted && ++src->strikes == STRIKES)
+		poll_from_now_on(src, "its interrupt does not come");
+}
+
+static void
+wake(struct weir_source *src)
+{
+	src->ops->wake(src->priv);
+	src->slept = false;
+}
+
+void
+weir__source_leave(struct weir_source *src)
+{
+	if (src->slept)
+		wake(src);
+}
+
+void
+weir__source_set_wake(struct source_set *s, bool late)
+{
+	const struct source_array *a = weir__source_set_array(s);
+	struct weir_waker *w;
+	unsigned int i;
+
+	for (i = 0; a != NULL && i < a->n; i++) {
+		struct weir_source *src = a->s[i];
+
+		if (src->ops->sleep == NULL)
+			continue;
+		w = NULL;
+		lock_acquire(&src->lock);
+		if (src->slept && source_home(src) == s) {
+			wake(src);
+			if (src->waiter != NULL)
+				w = weir__source_look(src, false);
+			judge(src, weir__sleeper_was_fired(s->sleeper, src),
+			      late, w != NULL && src->error == 0);
+		}
+		lock_release(&src->lock);
+		if (w != NULL)
+			weir_waker_wake(w);
+	}
+}
+
+void
+weir__source_await_wake(struct weir_source *src)
+{
+	bool slept, called = false;
+
+	for (;;) {
+		lock_acquire(&src->lock);
+		slept = src->slept;
+		lock_release(&src->lock);
+		if (!slept)
+			return;
+		/* N1: it said that it sleeps before, so this reaches it. */
+		if (!called)
+			weir__sleeper_signal(source_home(src)->sleeper);
+		called = true;
+		sched_yield();
+	}
+}
+
+void
+weir_source_notify(void *priv)
+{
+	/*
+	 * [sleep:F1] between what was posted and our look: the worker sees the
+	 * one, or we see that it sleeps.
+	 */
+	atomic_fence(SEQ_CST);
+	sleeper_call(source_home(weir_source_of(priv))->sleeper, RELAXED);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A worker's core passes between threads, so that polling goes on while a task
+ * blocks its thread. After tokio's block_in_place().
+ *
+ * The thread that will block leaves the core; a standby thread of the blocking
+ * pool takes it, with queue, slot and sources. When the call has returned, its
+ * thread claims the core, gets it at the driver's next tick, and goes on with
+ * its poll as if nothing had been. (tokio's thread goes on without the core,
+ * and ends; ours is an lcore's and has to come back.)
+ *
+ * C1 One thread at a time drives a core: `taken` is set while one does. The
+ *    core passes from hand to hand with the mutex held.
+ * C2 Claims are served first come, first served, at the driver's next tick. A
+ *    standby thread that gave the core away is done; the home thread queues a
+ *    claim of its own.
+ * C3 A free core means that a standby thread is on its way or that the runtime
+ *    ends. In the end, the core lies free until the next blocked thread comes
+ *    for it, and the home thread has it last.
+ * C4 The lcore id goes with the core. What DPDK indexes by it, such as the
+ *    caches of mempools, has one user at a time, and a standby thread has the
+ *    caches of the lcore. A blocked thread is one without lcore id meanwhile.
+ * C5 A standby thread runs on the CPUs of the lcore, and the blocked threads
+ *    on those that it came from: a blocking function that computes does not
+ *    take turns with the worker.
+ */
+
+#include <errno.h>
+
+#include <rte_lcore.h>
+
+#include "sched/handoff.h"
+#include "sched/scheduler.h"
+#include "task/parker.h"
+
+/* A thread that has left the core and will come back. On its stack. */
+struct blocked {
+	TAILQ_ENTRY(blocked) link;
+	pthread_t thread;
+	rte_cpuset_t cpus; /* its own */
+	bool moved;	   /* to others' (C5) */
+	struct weir_context ctx;
+};
+
+/* A thread that wants the core. On its stack. */
+struct claim {
+	TAILQ_ENTRY(claim) link;
+	struct thread_parker granted;
+};
+
+/* The runtime that the calling thread blocks in a task of, or NULL. */
+static __thread const struct weir_runtime *blocked_in;
+
+void
+weir__handoff_init(struct handoff *h)
+{
+	pthread_mutex_init(&h->mutex, NULL);
+	h->taken = true;
+	h->nb_blocked = 0;
+	TAILQ_INIT(&h->blocked);
+	TAILQ_INIT(&h->claims);
+}
+
+void
+weir__handoff_fini(struct handoff *h)
+{
+	pthread_mutex_destroy(&h->mutex);
+}
+
+static void
+adopt(struct core *c)
+{
+	weir__core = c;
+	RTE_PER_LCORE(_lcore_id) = c->worker->lcore;
+}
+
+/* Before another thread can have the core (C4). */
+static void
+disown(void)
+{
+	weir__core = NULL;
+	RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
+}
+
+static void
+add_claim(struct worker *w, struct claim *claim)
+{
+	parker_init(&claim->granted);
+	TAILQ_INSERT_TAIL(&w->handoff.claims, claim, link);
+	weir__worker_call(w, ATTENTION_CLAIM);
+}
+
+static void
+await_claim(struct core *c, struct claim *claim)
+{
+	parker_park(&claim->granted);
+	parker_fini(&claim->granted);
+	adopt(c);
+}
+
+/* Gives the core to the first claim, or leaves it free. With the mutex. */
+static bool
+give(struct worker *w)
+{
+	struct handoff *h = &w->handoff;
+	struct claim *next = TAILQ_FIRST(&h->claims);
+
+	h->taken = next != NULL;
+	if (next == NULL)
+		return false;
+	TAILQ_REMOVE(&h->claims, next, link);
+	if (TAILQ_EMPTY(&h->claims))
+		atomic_u32_fetch_and(&w->attention, ~ATTENTION_CLAIM, RELAXED);
+	weir__parker_unpark(&next->granted);
+	return true;
+}
+
+bool
+weir__handoff_pass(struct core *c, enum driver driver)
+{
+	struct worker *w = c->worker;
+	struct claim mine;
+
+	disown();
+	pthread_mutex_lock(&w->handoff.mutex);
+	if (!give(w))
+		WEIR_ASSERT(false, "C2: called without a claim");
+	if (driver == DRIVER_HOME)
+		add_claim(w, &mine);
+	pthread_mutex_unlock(&w->handoff.mutex);
+	if (driver != DRIVER_HOME)
+		return false;
+	await_claim(c, &mine);
+	return true;
+}
+
+bool
+weir__handoff_settle(struct core *c, enum driver driver)
+{
+	struct handoff *h = &c->worker->handoff;
+	struct claim mine;
+
+	pthread_mutex_lock(&h->mutex);
+	while (driver != DRIVER_HOME || h->nb_blocked > 0) {
+		disown();
+		give(c->worker);
+		if (driver == DRIVER_HOME)
+			add_claim(c->worker, &mine);
+		pthread_mutex_unlock(&h->mutex);
+		if (driver != DRIVER_HOME)
+			return false;
+		await_claim(c, &mine);
+		pthread_mutex_lock(&h->mutex);
+	}
+	pthread_mutex_unlock(&h->mutex);
+	return true;
+}
+
+bool
+weir__handoff_idle(struct core *c)
+{
+	struct handoff *h = &c->worker->handoff;
+	bool idle;
+
+	pthread_mutex_lock(&h->mutex);
+	idle = h->nb_blocked == 0;
+	pthread_mutex_unlock(&h->mutex);
+	return idle;
+}
+
+/* Moves those that are blocked to where the calling thread was (C5). */
+static void
+swap_cpus(struct handoff *h, const rte_cpuset_t *cpus)
+{
+	struct blocked *b;
+
+	TAILQ_FOREACH(b, &h->blocked, link) {
+		if (b->moved)
+			continue;
+		b->moved = true;
+		/* Not being moved costs speed only. */
+		pthread_setaffinity_np(b->thread, sizeof(*cpus), cpus);
+	}
+}
+
+/* A thread of the pool, while the core is free. */
+static void
+standby(void *arg)
+{
+	struct core *c = arg;
+	struct handoff *h = &c->worker->handoff;
+	rte_cpuset_t own, cpus = rte_lcore_cpuset(c->worker->lcore);
+
+	pthread_getaffinity_np(pthread_self(), sizeof(own), &own);
+	pthread_mutex_lock(&h->mutex);
+	/* The blocked thread may have been faster. */
+	if (h->taken) {
+		pthread_mutex_unlock(&h->mutex);
+		return;
+	}
+	h->taken = true;
+	swap_cpus(h, &own);
+	pthread_mutex_unlock(&h->mutex);
+	rte_thread_set_affinity(&cpus);
+	adopt(c);
+	weir__drive(c, NULL, DRIVER_STANDBY);
+	rte_thread_set_affinity(&own);
+}
+
+/* Leaves the core; -EAGAIN: nobody could take it, so it was not left. */
+static int
+leave(struct core *c, struct blocked *me)
+{
+	struct worker *w = c->worker;
+	bool given;
+	int rc = 0;
+
+	me->thread = pthread_self();
+	me->moved = false;
+	me->ctx = c->ctx;
+	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
+	context_reset(&c->ctx);
+	disown();
+	pthread_mutex_lock(&w->handoff.mutex);
+	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);
+	w->handoff.nb_blocked++;
+	given = give(w);
+	pthread_mutex_unlock(&w->handoff.mutex);
+	if (!given)
+		rc = weir__blocking_drive(w->rt, standby, c);
+	return rc;
+}
+
+/* Claims the core, and goes on with the poll. */
+static void
+come_back(struct core *c, struct blocked *me)
+{
+	struct handoff *h = &c->worker->handoff;
+	struct claim mine;
+	bool wait;
+
+	pthread_mutex_lock(&h->mutex);
+	TAILQ_REMOVE(&h->blocked, me, link);
+	wait = h->taken;
+	h->taken = true;
+	if (wait)
+		add_claim(c->worker, &mine);
+	else
+		h->nb_blocked--;
+	pthread_mutex_unlock(&h->mutex);
+	/* Nobody moves us any more. */
+	if (me->moved)
+		pthread_setaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
+	if (wait) {
+		await_claim(c, &mine);
+		/* Not before: who settles must not go without us. */
+		pthread_mutex_lock(&h->mutex);
+		h->nb_blocked--;
+		pthread_mutex_unlock(&h->mutex);
+	} else {
+		adopt(c);
+	}
+	c->ctx = me->ctx;
+}
+
+int
+weir_block_in_place(void (*fn)(void *arg), void *arg)
+{
+	const struct weir_runtime *outer = blocked_in;
+	struct core *c = weir__core;
+	struct blocked me;
+	int rc;
+
+	/* A thread that drives nothing may block as it is. */
+	if (c == NULL) {
+		fn(arg);
+		return 0;
+	}
+	if (c->worker->rt->options.current_thread)
+		return -ENOTSUP;
+	if (c->ctx.task == NULL)
+		return -EPERM;
+	rc = leave(c, &me);
+	if (rc == 0) {
+		blocked_in = c->worker->rt;
+		fn(arg);
+		blocked_in = outer;
+	}
+	come_back(c, &me);
+	return rc;
+}
+
+bool
+weir__blocked_in(const struct weir_runtime *rt)
+{
+	return blocked_in == rt;
+}

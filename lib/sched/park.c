@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * How a worker that found nothing to run waits: until a source, or a notifier,
+ * has something.
+ *
+ * Between two looks at its sources it does what its policy says: goes on at
+ * once, pauses, or sleeps in the kernel (sleeper.c).
+ *
+ * Q1 A worker parks only with nothing of its own to run, and gets up when it
+ *    has something again.
+ * Q2 It stays awake for what others have as idle.c says.
+ * Q3 Idleness is counted from the last task that it ran, so that being woken
+ *    for nothing starts no new round of polling.
+ * Q4 It sleeps only after it has said so and found nothing then: no task, no
+ *    work of others, no claim, no call, no event (sleeper.c, K1).
+ * Q5 A worker in the kernel guards nobody. So while another of its node is
+ *    awake, it sleeps no longer than a poller would go without a look at the
+ *    others' queues; and never so long that a worker which got stuck meanwhile
+ *    is left alone for good.
+ */
+
+#include <errno.h>
+
+#include <rte_cycles.h>
+
+#include "base/race.h"
+#include "sched/scheduler.h"
+
+/* recheck_max of runtime.c, in the kernel's unit of time. */
+#define SHORT_SLEEP_MS 1
+/*
+ * Smaller: more wake-ups for nothing, each some 10 us. Larger: who gets stuck
+ * while all others sleep waits longer to be rescued.
+ */
+#define LONG_SLEEP_MS 100
+
+static bool
+has_tasks(const struct core *c)
+{
+	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
+	       weir__run_queue_len_any(&c->worker->queue) > 0 ||
+	       weir__inject_len(&c->worker->inbox) > 0;
+}
+
+/* What a sleeper does beside polling; true if it should get up. */
+static bool
+poll_asleep(struct core *c)
+{
+	weir__poll_sources(c, rte_rdtsc());
+	return has_tasks(c) || worker_attention(c->worker) != 0;
+}
+
+/* What to do until the next poll: POLL, PAUSE or INTERRUPT. */
+static enum weir_park
+policy_now(const struct core *c)
+{
+	const struct worker *w = c->worker;
+	const struct weir_runtime *rt = w->rt;
+	enum weir_park park = atomic_u32_load(&w->park, RELAXED);
+	uint64_t idle = c->last_poll - c->idle_since;
+
+	if (park == WEIR_PARK_ADAPTIVE)
+		park = idle < rt->adaptive_poll	 ? WEIR_PARK_POLL :
+		       idle < rt->adaptive_sleep ? WEIR_PARK_PAUSE :
+						   WEIR_PARK_INTERRUPT;
+	if (park == WEIR_PARK_INTERRUPT &&
+	    !weir__source_set_may_sleep(&w->sources))
+		park = WEIR_PARK_PAUSE;
+	return park;
+}
+
+/* Q4, but for the sources. */
+static bool
+has_reason_to_wake(struct core *c)
+{
+	struct worker *w = c->worker;
+
+	if (has_tasks(c) || weir__idle_claimed(&w->node->idle, w->idle_bit) ||
+	    atomic_u32_load(&w->attention, RELAXED) != 0 ||
+	    policy_now(c) != WEIR_PARK_INTERRUPT)
+		return true;
+	if (!weir__work_pending(w))
+		return false;
+	weir__notify(w->node, &w->queue);
+	return true;
+}
+
+/* Timers, when there are some, bound a sleep here. */
+static int
+sleep_bound(const struct worker *w)
+{
+	return w->rt->membarrier && idle_all_asleep(&w->node->idle) ?
+		       LONG_SLEEP_MS :
+		       SHORT_SLEEP_MS;
+}
+
+static void
+sleep_in_kernel(struct core *c)
+{
+	struct worker *w = c->worker;
+	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
+	int timeout_ms = sleep_bound(w);
+	bool called = true;
+
+	/* A short one is a poller's pause: no need to disturb all threads. */
+	weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS);
+	timeout_ms = weir__source_set_sleep(&w->sources, timeout_ms);
+	if (timeout_ms > 0 && !has_reason_to_wake(c)) {
+		/* Not stuck: nobody need poll our sources for us. */
+		atomic_u64_store(&w->sources.last_poll, 0, RELAXED);
+		/* We hold no array of sources: who frees one need not wait. */
+		race_release(&w->rt->sources.qsbr); /* as in a poll */
+		rte_rcu_qsbr_thread_offline(qsbr, w->index);
+		called = weir__sleeper_wait(&w->sleeper, timeout_ms);
+		rte_rcu_qsbr_thread_online(qsbr, w->index);
+	}
+	weir__sleeper_end(&w->sleeper);
+	weir__source_set_wake(&w->sources, !called);
+	/*
+	 * A sleep is no gap between polls: nothing had to be polled. From here on
+	 * we can be stuck again, be it in the first task.
+	 */
+	c->last_poll = rte_rdtsc();
+	c->now = c->last_poll;
+	atomic_u64_store(&w->sources.last_poll, c->last_poll, RELAXED);
+}
+
+/* Lets time pass until the next poll. */
+static void
+rest(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+
+	switch (policy_now(c)) {
+	case WEIR_PARK_POLL:
+		atomic_pause();
+		break;
+	case WEIR_PARK_PAUSE:
+		weir__pause(rt->power_pause,
+			    c->last_poll + rt->max_poll_gap / 2);
+		break;
+	default:
+		sleep_in_kernel(c);
+	}
+}
+
+static void
+note_idleness(struct core *c)
+{
+	uint64_t polls = counter_get(&c->worker->counters, polls);
+
+	if (polls == c->idle_polls)
+		return;
+	c->idle_polls = polls;
+	c->idle_since = c->last_poll;
+}
+
+/*
+ * Parks until there is something to run here or a notifier calls.
+ */
+void
+weir__park(struct core *c)
+{
+	struct worker *w = c->worker;
+	struct idle *idle = &w->node->idle;
+	const struct weir_runtime *rt = w->rt;
+	uint64_t pause = rt->recheck_min, recheck, rescue;
+	bool last;
+
+	counter_add(&w->counters, parks, 1);
+	worker_hook(w, park);
+	weir__trace_worker_park(w->index);
+	if (c->woken)
+		counter_add(&w->counters, noop_wakes, 1);
+	c->woken = false;
+	note_idleness(c);
+	last = weir__idle_sleep(idle, w->idle_bit, c->searching);
+	c->searching = false;
+	/* [idle:F1] D3: after we were uncounted. */
+	if (last && weir__work_pending(w))
+		weir__notify(w->node, &w->queue);
+	c->now = rte_rdtsc();
+	count_busy(c, c->now);
+	rescue = c->now + rt->max_poll_gap;
+	recheck = c->now + pause;
+	while (!weir__idle_claimed(idle, w->idle_bit)) {
+		if (poll_asleep(c)) {
+			c->searching = weir__idle_wake_self(idle, w->idle_bit);
+			goto awake;
+		}
+		if (c->last_poll >= recheck) {
+			/* See idle.c for why a sleeper looks again. */
+			if (weir__work_pending(w))
+				weir__notify(w->node, &w->queue);
+			pause = RTE_MIN(2 * pause, rt->recheck_max);
+			recheck = c->last_poll + pause;
+		}
+		if (c->last_poll >= rescue) {
+			weir__rescue_neighbours(c);
+			rescue = c->last_poll + rt->max_poll_gap;
+		}
+		rest(c);
+	}
+	c->searching = true;
+	c->woken = true;
+awake:
+	worker_hook(w, unpark);
+	weir__trace_worker_unpark(w->index);
+	/* Sleep is neither task time nor busy. */
+	c->busy_since = c->now;
+	c->tuned_at = c->last_poll;
+	c->tuned_tick = c->tick;
+	if (weir__run_queue_len_any(&w->queue) > 1)
+		weir__notify(w->node, &w->queue);
+}
+
+void
+weir__worker_call(struct worker *w, uint32_t bit)
+{
+	/*
+	 * What the bit is about comes before it. [sleep:F1] it comes before our
+	 * look whether the worker sleeps.
+	 */
+	atomic_u32_fetch_or(&w->attention, bit, SEQ_CST);
+	sleeper_call(&w->sleeper, SEQ_CST);
+}
+
+int
+weir_worker_park_set(struct weir_runtime *rt, unsigned int worker,
+		     enum weir_park park)
+{
+	struct worker *w;
+
+	if (worker >= rt->nb_workers || !weir__park_valid(park))
+		return -EINVAL;
+	w = rt->workers[worker];
+	atomic_u32_store(&w->park, park, RELAXED);
+	/* [sleep:F1] */
+	atomic_fence(SEQ_CST);
+	sleeper_call(&w->sleeper, RELAXED);
+	return 0;
+}

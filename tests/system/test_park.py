@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Workers that sleep, over tap ports, which have RX interrupts: they use next to
+no CPU time without packets, and forward those that come. Needs root."""
+
+import contextlib
+import glob
+import os
+import random
+import time
+
+from netns import exchange, ip, require_namespaces, socket_in
+from weirtest import Tap, Testpmd, check, make_packets, seed, skip_all
+
+TUN = "/dev/net/tun"
+FRAMES = 300
+IDLE_SECONDS = 2
+MOST_IDLE = 0.01  # of a CPU
+TRIES = 5  # a host that is busy makes each wake-up dearer
+LEAST_BUSY = 0.2
+
+
+def require_taps():
+    require_namespaces()
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        skip_all(f"tap ports need {TUN}")
+
+
+def worker_seconds(pid):
+    """CPU time that the worker threads have used."""
+    total, found = 0, 0
+    for task in glob.glob(f"/proc/{pid}/task/*"):
+        with open(f"{task}/comm", encoding="ascii") as f:
+            if "worker" not in f.read():
+                continue
+        with open(f"{task}/schedstat", encoding="ascii") as f:
+            total += int(f.read().split()[0])
+        found += 1
+    check(found > 0, "no worker threads found")
+    return total / 1e9
+
+
+def share_of_cpu(pid):
+    began, used = time.monotonic(), worker_seconds(pid)
+    time.sleep(IDLE_SECONDS)
+    return (worker_seconds(pid) - used) / (time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def two_taps(park, workers):
+    """A weir-testpmd, and a socket on the kernel's side of each port."""
+    two_taps.number += 1
+    name = f"weir-{os.getpid()}-{two_taps.number}-tap"
+    with contextlib.ExitStack() as stack:
+        ip("netns", "add", name)
+        stack.callback(ip, "netns", "del", name)
+        # The kernel's own frames would be traffic too.
+        ip("netns", "exec", name, "sh", "-c",
+           "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 || true")
+        testpmd = stack.enter_context(Testpmd(
+            (f"--park={park}",),
+            [f"net_tap{i},iface=port{i}" for i in (0, 1)], workers,
+            wrapper=("ip", "netns", "exec", name)))
+        testpmd.wait_started()
+        sockets = [stack.enter_context(socket_in(name, f"port{i}"))
+                   for i in (0, 1)]
+        yield testpmd, sockets
+
+
+two_taps.number = 0
+
+
+def expect_idle(testpmd, when):
+    shares = []
+    while not shares or shares[-1] > MOST_IDLE:
+        check(len(shares) < TRIES, f"{when}, idle workers use "
+              + ", ".join(f"{s:.2%}" for s in shares) + " of a CPU")
+        shares.append(share_of_cpu(testpmd.process.pid))
+    print(f"# {when}: {shares[-1]:.2%} of a CPU")
+
+
+def idle_and_forward(rng, park, workers):
+    with two_taps(park, workers) as (testpmd, sockets):
+        expect_idle(testpmd, "before the first packet")
+        for there in (0, 1):
+            exchange(make_packets(rng, FRAMES, there), sockets[there],
+                     sockets[1 - there])
+        # One at a time: each has to wake a worker.
+        for packet in make_packets(rng, FRAMES):
+            exchange([packet], sockets[0], sockets[1])
+        expect_idle(testpmd, "after the last one")
+        account = testpmd.stop()
+        account.check_clean()
+        check(account.forwarded == 3 * FRAMES,
+              f"forwarded {account.forwarded}")
+
+
+def poll_is_not_idle(rng):
+    """That the others' CPU time can be seen at all."""
+    with two_taps("poll", 1) as (testpmd, sockets):
+        exchange(make_packets(rng, FRAMES), *sockets)
+        share = share_of_cpu(testpmd.process.pid)
+        check(share > LEAST_BUSY, f"a worker that polls uses {share:.2%}")
+        testpmd.stop().check_clean()
+
+
+def main():
+    require_taps()
+    tap = Tap()
+    rng = random.Random(seed())
+    for park in ("adaptive", "interrupt"):
+        for workers in (1, 2):
+            tap.run(f"{park} with {workers} workers: sleep and wake",
+                    idle_and_forward, rng, park, workers)
+    tap.run("poll: does not sleep", poll_is_not_idle, rng)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

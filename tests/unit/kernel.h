@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef KERNEL_H
+#define KERNEL_H
+
+/*
+ * The kernel and the CPU under workers that wait. A test that links this wraps
+ * the functions in kernel_wraps of meson.build.
+ */
+
+#include "rig.h"
+
+struct kernel_hook {
+	void (*call)(void);
+};
+
+struct kernel {
+	/* Long sleeps have no end: a wake-up that is lost stays lost. */
+	struct atomic_u32 patient;
+	bool no_membarrier;
+	bool power_pause; /* the CPU has TPAUSE */
+	/* Called once, when a worker has said that it sleeps, before it looks. */
+	struct atomic_ptr at_membarrier; /* a struct kernel_hook */
+	/* fds to be had before EMFILE; negative: all there are */
+	int fds;
+
+	/* Who is woken by an interrupt is held until this is 0 again. */
+	struct atomic_u32 hold;
+	struct atomic_u32 held; /* one is */
+
+	struct atomic_u32 sleeps; /* begun */
+	struct atomic_u32 longest_ms;
+	struct atomic_u32 membarriers;
+	struct atomic_u32 pauses;
+	struct atomic_u64 longest_pause; /* TSC cycles */
+};
+extern struct kernel kernel;
+
+/* As a real one is, but patient. */
+void
+kernel_reset(void);
+
+/* A runtime whose workers wait so, with adaptive phases of no length. */
+struct weir_runtime *
+kernel_runtime(unsigned int nb_workers, enum weir_park park);
+
+/* Has the worker said that it sleeps? */
+bool
+kernel_asleep(const struct weir_runtime *rt, unsigned int worker);
+bool
+kernel_all_asleep(const struct weir_runtime *rt);
+
+/* Waits until a worker has begun another sleep. */
+void
+kernel_await_sleep(void);
+
+#endif

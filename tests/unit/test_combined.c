@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What two mechanisms do to each other while both are at it: workers that come
+ * and go, threads that block, sources that move, and shutdown.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+
+#include <weir_null.h>
+
+#include "park/source.h"
+#include "rig.h"
+#include "sched/scheduler.h"
+
+/* The third place is spare. */
+#define WORKERS 2u
+#define PLACES 3u
+#define SPARE 2u
+
+static unsigned int lcores[PLACES];
+
+static int
+setup(void **state)
+{
+	unsigned int lcore, n = 0;
+	struct weir_options o;
+
+	RTE_LCORE_FOREACH_WORKER(lcore)
+		if (n < PLACES)
+			lcores[n++] = lcore;
+	memset(&rig, 0, sizeof(rig));
+	rig.told.log = &rig.log;
+	rig.told.go = &rig.go;
+	rig.told.waker = &rig.waker;
+	rig_options(&o, WORKERS);
+	o.lcores = lcores;
+	o.spare_lcores = &lcores[SPARE];
+	o.nb_spare_lcores = PLACES - WORKERS;
+	o.park = (enum weir_park)(uintptr_t)*state;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	return 0;
+}
+
+/* What comes in between, once. */
+struct interlude {
+	void (*play)(void);
+};
+static struct atomic_ptr interlude;
+
+static void
+play_interlude(void)
+{
+	struct interlude *i = atomic_ptr_exchange(&interlude, NULL, ACQ_REL);
+
+	if (i != NULL)
+		i->play();
+}
+
+void
+__real_weir__retire_worker(struct core *c);
+void
+__wrap_weir__retire_worker(struct core *c);
+enum rte_lcore_state_t
+__real_rte_eal_get_lcore_state(unsigned int lcore);
+enum rte_lcore_state_t
+__wrap_rte_eal_get_lcore_state(unsigned int lcore);
+
+/* The worker's part of retiring. */
+void
+__wrap_weir__retire_worker(struct core *c)
+{
+	play_interlude();
+	__real_weir__retire_worker(c);
+}
+
+/* What weir_worker_add() asks, after it was its turn. */
+enum rte_lcore_state_t
+__wrap_rte_eal_get_lcore_state(unsigned int lcore)
+{
+	play_interlude();
+	return __real_rte_eal_get_lcore_state(lcore);
+}
+
+/* A thread that changes the workers, and what came of it. */
+struct change {
+	pthread_t thread;
+	unsigned int worker;
+	int rc;
+};
+
+static void *
+retire_to_1(void *arg)
+{
+	struct change *c = arg;
+
+	c->rc = weir_worker_retire(rig.rt, c->worker, 1);
+	return NULL;
+}
+
+static void *
+add_again(void *arg)
+{
+	struct change *c = arg;
+
+	c->rc = weir_worker_add(rig.rt, lcores[c->worker]);
+	return NULL;
+}
+
+static bool
+is_wanted(unsigned int worker, enum attention bit)
+{
+	return (rig_get(&rig.rt->workers[worker]->attention) & bit) != 0;
+}
+
+/* Begins a change of worker 0 which another worker is in the way of. */
+static void
+begin(struct change *c, void *(*change)(void *), unsigned int obstacle,
+      enum attention bit)
+{
+	memset(c, 0, sizeof(*c));
+	pthread_create(&c->thread, NULL, change, c);
+	rig_wait_until(is_wanted(obstacle, bit));
+}
+
+static void
+end(struct change *c, int rc)
+{
+	pthread_join(c->thread, NULL);
+	assert_int_equal(c->rc, rc);
+}
+
+/* Lets a worker run all that it was sent before. */
+static void
+let_run(unsigned int worker)
+{
+	struct rig_log log = { .polls = { 0 } };
+	struct rig_state s = { .log = &log };
+
+	assert_int_equal(
+		rig_join(rig_spawn_on(rig.rt, worker, &rig_done_ops, &s), NULL),
+		0);
+}
+
+/* A task bound to worker 0 that waits, and its waker. */
+static struct weir_join *
+spawn_waiting(struct weir_waker **waker)
+{
+	struct weir_join *join;
+
+	join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &rig.told);
+	*waker = rig_take_waker(&rig.waker);
+	return join;
+}
+
+/* workers.c, G6: the successor does not run a task beside the one that runs. */
+static void
+bound_tasks_do_not_overtake_a_worker_that_retires(void **state)
+{
+	struct weir_waker *waker;
+	struct weir_join *join = spawn_waiting(&waker);
+	struct rig_blockers b;
+	struct change c;
+
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, retire_to_1, 0, ATTENTION_RETIRE);
+	rig_set(&rig.go, 1);
+	weir_waker_wake(waker);
+	let_run(1);
+	assert_int_equal(rig_get(&rig.log.polls), 1);
+	rig_unblock(&b);
+	end(&c, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+bound_tasks_do_not_overtake_a_worker_that_comes_back(void **state)
+{
+	struct weir_waker *waker;
+	struct weir_join *join = spawn_waiting(&waker);
+	struct rig_blockers b;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	/* One of worker 0's, which worker 1 runs. */
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	assert_false(weir_worker_is_active(rig.rt, 0));
+	/* In the inbox of worker 1, which will send it on. */
+	rig_set(&rig.go, 1);
+	weir_waker_wake(waker);
+	rig_unblock(&b);
+	end(&c, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	let_run(0);
+}
+
+/* The task that blocks the successor's thread goes on there. */
+struct door {
+	struct atomic_u32 in;
+	struct atomic_u32 open;
+};
+
+static void
+wait_at(void *arg)
+{
+	struct door *d = arg;
+
+	rig_set(&d->in, 1);
+	rig_wait_until(rig_get(&d->open));
+}
+
+static int
+visit_poll(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(wait_at, *(struct door **)state);
+}
+
+static const struct weir_task_ops visit_ops = {
+	.name = "visit",
+	.state_size = sizeof(struct door *),
+	.poll = visit_poll,
+};
+
+static struct weir_join *
+spawn_visit(struct door *d)
+{
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct weir_join *join;
+
+	join = weir_task_spawn(rig.rt, &visit_ops, &d, &attr);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&d->in));
+	return join;
+}
+
+static void
+worker_comes_back_after_those_that_block_its_stand_in(void **state)
+{
+	struct door d = { .open = { 0 } };
+	struct weir_join *join;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	join = spawn_visit(&d);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	/* The standby thread of worker 1 has seen what is wanted. */
+	let_run(1);
+	let_run(1);
+	assert_false(weir_worker_is_active(rig.rt, 0));
+	rig_set(&d.open, 1);
+	end(&c, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	let_run(0);
+}
+
+/* What is in the stand-in's queues when the other comes back: G6. */
+static void
+queued_tasks_follow_a_worker_that_comes_back(void **state)
+{
+	struct rig_state s = rig.told;
+	struct weir_worker_stats before, after;
+	struct weir_join *joins[100];
+	struct rig_blockers b;
+	struct change c;
+	unsigned int i;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	rig_block_some(&b, rig.rt, 1u << 1);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = rig_spawn_on(rig.rt, 0, &rig_done_ops, &s);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	weir_worker_stats_get(rig.rt, 0, &before);
+	rig_unblock(&b);
+	end(&c, 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+	weir_worker_stats_get(rig.rt, 0, &after);
+	assert_int_equal(after.polls - before.polls, RTE_DIM(joins));
+}
+
+static void
+shutdown_drops_bound_tasks_behind_the_one_that_runs(void **state)
+{
+	struct weir_waker *waker;
+	struct weir_join *join = spawn_waiting(&waker);
+	struct rig_blockers b;
+	struct change c;
+
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, retire_to_1, 0, ATTENTION_RETIRE);
+	weir_runtime_shutdown_begin(rig.rt);
+	end(&c, -ESHUTDOWN);
+	/* Worker 1 has ended what is its. */
+	rig_wait_until(rig_get(&rig.rt->cores_out) == 1);
+	assert_int_equal(rig_get(&rig.log.drops), 0);
+	rig_set(&b.go, 1);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_waker_drop(waker);
+	weir_join_detach(b.joins[0]);
+}
+
+static void
+shutdown_overtakes_a_return(void **state)
+{
+	struct rig_blockers b;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	weir_runtime_shutdown_begin(rig.rt);
+	end(&c, -ESHUTDOWN);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL), -ETIMEDOUT);
+	rig_set(&b.go, 1);
+	weir_join_detach(b.joins[0]);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rte_eal_get_lcore_state(lcores[0]), WAIT);
+}
+
+static void
+begin_the_end(void)
+{
+	weir_runtime_shutdown_begin(rig.rt);
+	/* Until one worker has looked at whose tasks it has to end. */
+	rig_wait_until(rig_get(&rig.rt->cores_out) > 0);
+}
+
+static struct interlude the_end = { begin_the_end };
+
+/* No task is left to a successor that has looked already. */
+static void
+worker_that_retires_into_a_shutdown_ends_its_tasks(void **state)
+{
+	struct weir_waker *waker;
+	struct weir_join *join = spawn_waiting(&waker);
+	struct rig_blockers b;
+
+	/* The last one to come out, which would end what worker 0 has. */
+	assert_int_equal(weir_worker_add(rig.rt, lcores[SPARE]), SPARE);
+	rig_block_some(&b, rig.rt, 1u << SPARE);
+	atomic_ptr_store(&interlude, &the_end, RELEASE);
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), -ESHUTDOWN);
+	rig_wait_until(rig_get(&rig.rt->cores_out) == 2);
+	rig_set(&b.go, 1);
+	weir_join_detach(b.joins[0]);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_waker_drop(waker);
+}
+
+static void
+worker_that_is_added_into_a_shutdown_does_not_start(void **state)
+{
+	atomic_ptr_store(&interlude, &the_end, RELEASE);
+	assert_int_equal(weir_worker_add(rig.rt, lcores[SPARE]), -ESHUTDOWN);
+	assert_false(weir_worker_is_active(rig.rt, SPARE));
+}
+
+static void
+task_is_spawned_on_a_worker_that_has_gone_to_its_successor(void **state)
+{
+	struct weir_task_entry entry;
+	struct weir_join *join;
+	struct weir_waker *waker;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	join = spawn_waiting(&waker);
+	assert_int_equal(weir_task_list(rig.rt, &entry, 1), 1);
+	assert_int_equal(entry.worker, 0);
+	/* Its successor ends it. */
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_waker_drop(waker);
+}
+
+/* A retirement that the end has overtaken leaves sources where they are. */
+static void
+sources_are_not_handed_over_once_they_are_closed(void **state)
+{
+	struct weir_null *null = weir_null_create(rig.rt, 0);
+	struct worker **w = rig.rt->workers;
+
+	assert_non_null(null);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(
+		weir__source_set_hand_over(&w[0]->sources, &w[1]->sources),
+		-ESHUTDOWN);
+	assert_int_equal(weir_source_worker(weir_null_source(null)), 0);
+	weir_null_free(null);
+}
+
+#define TEST(name, park)                                                      \
+	{                                                                     \
+#name " (" #park ")", name, setup, rig_teardown, (void *)park \
+	}
+#define TESTS(name) TEST(name, WEIR_PARK_POLL), TEST(name, WEIR_PARK_INTERRUPT)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TESTS(bound_tasks_do_not_overtake_a_worker_that_retires),
+		TESTS(bound_tasks_do_not_overtake_a_worker_that_comes_back),
+		TESTS(worker_comes_back_after_those_that_block_its_stand_in),
+		TESTS(queued_tasks_follow_a_worker_that_comes_back),
+		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
+		TESTS(shutdown_overtakes_a_return),
+		TESTS(worker_that_retires_into_a_shutdown_ends_its_tasks),
+		TESTS(worker_that_is_added_into_a_shutdown_does_not_start),
+		TESTS(task_is_spawned_on_a_worker_that_has_gone_to_its_successor),
+		TESTS(sources_are_not_handed_over_once_they_are_closed),
+	};
+
+	return cmocka_run_group_tests_name("combined", tests, unit_eal_setup,
+					   unit_eal_teardown);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What is left when memory ends: nothing that is half made. This program stands
+ * in front of EAL's allocation, and refuses.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "rig.h"
+#include "weir_null.h"
+
+/* Allocations that are still granted, and how many were asked for. */
+static struct atomic_u32 granted;
+static struct atomic_u32 asked;
+
+static bool
+is_granted(void)
+{
+	uint32_t left = rig_get(&granted);
+
+	rig_add(&asked, 1);
+	if (left == 0)
+		return false;
+	if (left != UINT32_MAX)
+		rig_set(&granted, left - 1);
+	return true;
+}
+
+#define WRAP(name, parameters, arguments)       \
+	void *__real_##name parameters;         \
+	void *__wrap_##name parameters;         \
+	void *__wrap_##name parameters          \
+	{                                       \
+		if (!is_granted())              \
+			return NULL;            \
+		return __real_##name arguments; \
+	}
+
+WRAP(rte_zmalloc, (const char *type, size_t size, unsigned int align),
+     (type, size, align))
+WRAP(rte_malloc_socket,
+     (const char *type, size_t size, unsigned int align, int socket),
+     (type, size, align, socket))
+WRAP(rte_zmalloc_socket,
+     (const char *type, size_t size, unsigned int align, int socket),
+     (type, size, align, socket))
+
+static void
+grant(uint32_t n)
+{
+	rig_set(&granted, n);
+	rig_set(&asked, 0);
+}
+
+static int
+setup(void **state)
+{
+	grant(UINT32_MAX);
+	return rig_setup(state);
+}
+
+static int
+teardown(void **state)
+{
+	grant(UINT32_MAX);
+	return rig_teardown(state);
+}
+
+/* Bytes of EAL's heap in use. */
+static size_t
+heap_in_use(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	assert_int_equal(
+		rte_malloc_get_socket_stats((int)rte_socket_id(), &stats), 0);
+	return stats.heap_allocsz_bytes;
+}
+
+/* Tasks that wait for ever, until the pool and the heap are empty. */
+static unsigned int
+spawn_until_refused(struct weir_runtime *rt)
+{
+	struct weir_join *join;
+	unsigned int n = 0;
+
+	grant(0);
+	rte_errno = 0;
+	while ((join = weir_task_spawn(rt, &rig_wait_ops, &rig.told, NULL)) !=
+	       NULL) {
+		weir_join_detach(join);
+		n++;
+	}
+	return n;
+}
+
+static void
+expect_tasks(unsigned int n)
+{
+	struct weir_runtime_stats stats;
+
+	weir_runtime_stats_get(rig.rt, &stats);
+	assert_int_equal(stats.spawned, n);
+	assert_int_equal(stats.live_tasks, n);
+	rig_wait_until(rig_get(&rig.log.polls) == n);
+	assert_int_equal(rig_get(&rig.log.drops), 0);
+}
+
+static void
+end_waiting_tasks(unsigned int n)
+{
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	rig_expect_log(n, n, 0);
+	weir_waker_drop(atomic_ptr_exchange(&rig.waker, NULL, RELAXED));
+}
+
+static void
+spawn_without_memory_changes_nothing(void **state)
+{
+	unsigned int n = spawn_until_refused(rig.rt);
+
+	assert_int_equal(rte_errno, ENOMEM);
+	assert_int_not_equal(n, 0);
+	expect_tasks(n);
+	assert_int_equal(
+		weir_runtime_block_on(rig.rt, &rig_wait_ops, &rig.told, NULL),
+		-ENOMEM);
+	expect_tasks(n);
+	/* As soon as there is memory, all is as before. */
+	grant(UINT32_MAX);
+	weir_join_detach(rig_spawn(rig.rt, &rig_wait_ops, &rig.told));
+	expect_tasks(n + 1);
+	end_waiting_tasks(n + 1);
+}
+
+struct spawner {
+	unsigned int n;
+	int error;
+};
+
+static int
+spawn_all(struct weir_context *ctx, void *state)
+{
+	struct spawner *s = state;
+
+	s->n = spawn_until_refused(weir_context_runtime(ctx));
+	s->error = rte_errno;
+	return WEIR_DONE;
+}
+
+static void
+spawn_without_memory_in_a_task_changes_nothing(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawner",
+		.state_size = sizeof(struct spawner),
+		.poll = spawn_all,
+		.result_size = sizeof(struct spawner),
+	};
+	struct weir_runtime_stats stats;
+	struct spawner end;
+
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, NULL, &end), 0);
+	assert_int_equal(end.error, ENOMEM);
+	assert_int_not_equal(end.n, 0);
+	rig_wait_until(rig_get(&rig.log.polls) == end.n);
+	weir_runtime_stats_get(rig.rt, &stats);
+	assert_int_equal(stats.spawned, end.n + 1);
+	assert_int_equal(stats.live_tasks, end.n);
+	end_waiting_tasks(end.n);
+}
+
+static void
+source_without_memory_is_not_made(void **state)
+{
+	struct weir_null *null;
+	size_t before;
+	uint32_t n;
+
+	before = heap_in_use();
+	for (n = 0;; n++) {
+		grant(n);
+		rte_errno = 0;
+		null = weir_null_create(rig.rt, 0);
+		if (null != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(heap_in_use(), before);
+	}
+	/* Itself, and the array that it is in. */
+	assert_int_equal(n, 2);
+	grant(UINT32_MAX);
+	weir_null_free(null);
+}
+
+/* Whichever allocation is the one that fails. */
+static void
+runtime_without_memory_is_not_made(void **state)
+{
+	struct weir_runtime *rt = NULL;
+	struct weir_options o;
+	size_t before;
+	uint32_t n;
+
+	rig_runtime_free(rig_runtime(3));
+	before = heap_in_use();
+	rig_options(&o, 3);
+	for (n = 0; rt == NULL; n++) {
+		grant(n);
+		rte_errno = 0;
+		rt = weir_runtime_create(&o);
+		if (rt != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(heap_in_use(), before);
+		assert_false(rig_runtime_exists(o.name));
+	}
+	assert_int_equal(n, rig_get(&asked));
+	assert_in_range(n, 10, 1000);
+	grant(UINT32_MAX);
+	rig_runtime_free(rt);
+	assert_int_equal(heap_in_use(), before);
+}
+
+#define TEST(name, workers)                                     \
+	{                                                       \
+#name " (" #workers ")", name, setup, teardown, \
+			(void *)(uintptr_t)workers              \
+	}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(spawn_without_memory_changes_nothing, 1),
+		TEST(spawn_without_memory_changes_nothing, 3),
+		TEST(spawn_without_memory_in_a_task_changes_nothing, 1),
+		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
+		TEST(source_without_memory_is_not_made, 1),
+		cmocka_unit_test(runtime_without_memory_is_not_made),
+	};
+
+	grant(UINT32_MAX);
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* How workers wait, and who wakes them: lib/sched/park.c. */
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_errno.h>
+
+#include "base/race.h"
+#include "base/rand.h"
+#include "kernel.h"
+#include "sched/scheduler.h"
+#include "weir_event.h"
+
+static int
+begin(void **state)
+{
+	kernel_reset();
+	memset(&rig, 0, sizeof(rig));
+	rig.told.log = &rig.log;
+	rig.told.go = &rig.go;
+	rig.told.waker = &rig.waker;
+	return 0;
+}
+
+/* On a machine whose CPUs have the instruction. */
+static int
+begin_with_power_pause(void **state)
+{
+	begin(state);
+	kernel.power_pause = true;
+	return 0;
+}
+
+/* Workers sleep at once and for ever. */
+static int
+setup(void **state)
+{
+	begin(state);
+	rig.rt = kernel_runtime((unsigned int)(uintptr_t)*state,
+				WEIR_PARK_INTERRUPT);
+	return 0;
+}
+
+static int
+setup_without_membarrier(void **state)
+{
+	begin(state);
+	kernel.no_membarrier = true;
+	rig.rt = kernel_runtime((unsigned int)(uintptr_t)*state,
+				WEIR_PARK_INTERRUPT);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	/* Those that sleep are woken by the shutdown. */
+	return rig_teardown(state);
+}
+
+static void
+await_all_asleep(void)
+{
+	rig_wait_until(kernel_all_asleep(rig.rt));
+}
+
+#define ROUNDS 100
+
+static void
+spawn_from_a_plain_thread_wakes(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		await_all_asleep();
+		assert_int_equal(
+			rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
+				 NULL),
+			0);
+	}
+}
+
+static void
+task_for_one_worker_wakes_that_worker(void **state)
+{
+	unsigned int i, worker;
+	struct weir_join *join;
+
+	for (i = 0; i < ROUNDS; i++) {
+		await_all_asleep();
+		worker = i % weir_runtime_nb_workers(rig.rt);
+		join = rig_spawn_on(rig.rt, worker, &rig_done_ops, &rig.told);
+		assert_int_equal(rig_join(join, NULL), 0);
+	}
+}
+
+static void *
+use_waker(void *waker)
+{
+	weir_waker_wake(waker);
+	return NULL;
+}
+
+static void
+waker_in_a_plain_thread_wakes(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	struct weir_waker *waker = rig_take_waker(&rig.waker);
+
+	await_all_asleep();
+	rig_set(&rig.go, 1);
+	rig_threads(1, use_waker, waker);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static struct atomic_u32 alarm_done;
+
+static void
+alarm_uses_waker(void *waker)
+{
+	race_acquire(&rig); /* rte_eal_alarm_set() */
+	weir_waker_wake(waker);
+	rig_set(&alarm_done, 1);
+}
+
+static void
+waker_in_eals_interrupt_thread_wakes(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	struct weir_waker *waker = rig_take_waker(&rig.waker);
+
+	await_all_asleep();
+	rig_set(&rig.go, 1);
+	rig_set(&alarm_done, 0);
+	race_release(&rig); /* to the thread of alarms */
+	assert_int_equal(rte_eal_alarm_set(1, alarm_uses_waker, waker), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	/* A waker keeps its runtime while it is used. */
+	rig_wait_until(rig_get(&alarm_done));
+}
+
+/* Two tasks: the first has to leave the LIFO slot, where nobody can get it. */
+static int
+spread(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct rig_state *s = state;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		weir_join_detach(weir_task_spawn(rt, &rig_done_ops, s, NULL));
+	rig_wait_until(rig_get(&s->log->polls) > 0);
+	return WEIR_DONE;
+}
+
+/* Only another worker can run what it spawned, and that one sleeps. */
+static void
+spawn_by_a_task_wakes_another_worker(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spread",
+		.state_size = sizeof(struct rig_state),
+		.poll = spread,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		rig_set(&rig.log.polls, 0);
+		await_all_asleep();
+		assert_int_equal(
+			rig_join(rig_spawn(rig.rt, &ops, &rig.told), NULL), 0);
+		rig_wait_until(rig_get(&rig.log.polls) == 2);
+	}
+}
+
+/* Leaves its worker to another thread until it is told to come back. */
+struct visitor {
+	struct atomic_u32 in;
+	struct atomic_u32 go;
+};
+
+static void
+stay_away(void *arg)
+{
+	struct visitor *v = arg;
+
+	rig_set(&v->in, 1);
+	rig_wait_until(rig_get(&v->go));
+}
+
+static int
+visitor_poll(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(stay_away, *(struct visitor **)state);
+}
+
+static void
+thread_that_comes_back_wakes_the_driver(void **state)
+{
+	const struct weir_task_ops ops = {
+		.name = "visitor",
+		.state_size = sizeof(struct visitor *),
+		.poll = visitor_poll,
+	};
+	struct visitor v, *told = &v;
+	struct weir_join *join;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		memset(&v, 0, sizeof(v));
+		join = weir_task_spawn(rig.rt, &ops, &told, NULL);
+		assert_non_null(join);
+		rig_wait_until(rig_get(&v.in));
+		await_all_asleep();
+		rig_set(&v.go, 1);
+		assert_int_equal(rig_join(join, NULL), 0);
+	}
+}
+
+static void
+shutdown_wakes(void **state)
+{
+	struct weir_runtime *rt = rig.rt;
+
+	await_all_asleep();
+	rig.rt = NULL;
+	rig_runtime_free(rt);
+}
+
+static void
+change_of_policy_wakes(void **state)
+{
+	const struct counters *c = &rig.rt->workers[0]->counters;
+	uint64_t before;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		await_all_asleep();
+		before = counter_get(c, source_polls);
+		assert_int_equal(
+			weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+		rig_wait_until(counter_get(c, source_polls) > before + 100);
+		assert_false(kernel_asleep(rig.rt, 0));
+		assert_int_equal(
+			weir_worker_park_set(rig.rt, 0, WEIR_PARK_INTERRUPT),
+			0);
+	}
+}
+
+static void
+bad_worker_or_policy_is_refused(void **state)
+{
+	unsigned int n = weir_runtime_nb_workers(rig.rt);
+
+	assert_int_equal(weir_worker_park_set(rig.rt, n, WEIR_PARK_POLL),
+			 -EINVAL);
+	assert_int_equal(
+		weir_worker_park_set(rig.rt, 0, WEIR_PARK_ADAPTIVE + 1),
+		-EINVAL);
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, (enum weir_park) - 1),
+			 -EINVAL);
+}
+
+/*
+ * A wake-up that comes when a worker has said that it sleeps and has not looked
+ * yet, from someone who still saw it awake: so it calls nobody.
+ */
+static struct atomic_ptr unnoticed; /* the waker to use then */
+/* Whose; not by way of rig.rt, which is cleared while this goes on. */
+static struct weir_runtime *unnoticed_in;
+
+static void
+push_unnoticed(struct inject *q)
+{
+	struct task *t = atomic_ptr_exchange(&unnoticed, NULL, ACQ_REL);
+	struct task_chain c;
+
+	if (t == NULL)
+		return;
+	assert_int_equal(state_wake_by_value(&t->state), STATE_WAKE_SCHEDULE);
+	task_chain_init(&c);
+	task_chain_add(&c, t);
+	assert_true(weir__inject_push(q, &c));
+}
+
+static void
+push_to_node(void)
+{
+	push_unnoticed(&unnoticed_in->nodes[0]->inject);
+}
+
+static void
+push_to_inbox(void)
+{
+	push_unnoticed(&unnoticed_in->workers[0]->inbox);
+}
+
+static void
+expect_last_look_to_find(struct kernel_hook *push)
+{
+	struct weir_join *join =
+		rig_spawn_on(rig.rt, 0, &rig_wait_ops, &rig.told);
+
+	struct weir_waker *waker = rig_take_waker(&rig.waker);
+
+	unnoticed_in = rig.rt;
+	rig_set(&rig.go, 1);
+	atomic_ptr_store(&unnoticed, waker, RELEASE);
+	atomic_ptr_store(&kernel.at_membarrier, push, RELEASE);
+	/* Whether it slept by then or not, it comes to the moment now. */
+	assert_int_equal(
+		rig_join(rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told),
+			 NULL),
+		0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_null(atomic_ptr_load(&unnoticed, RELAXED));
+}
+
+static void
+last_look_finds_outside_work(void **state)
+{
+	static struct kernel_hook push = { push_to_node };
+
+	expect_last_look_to_find(&push);
+}
+
+static void
+last_look_finds_work_for_this_worker(void **state)
+{
+	static struct kernel_hook push = { push_to_inbox };
+
+	expect_last_look_to_find(&push);
+}
+
+/* The policy of worker 0, as one sets it that sees the worker awake. */
+static struct atomic_u32 changed;
+
+static void
+change_policy_unnoticed(void)
+{
+	atomic_u32_store(&unnoticed_in->workers[0]->park, WEIR_PARK_POLL,
+			 RELAXED);
+	rig_set(&changed, 1);
+}
+
+static struct kernel_hook changing = { change_policy_unnoticed };
+
+static void
+last_look_finds_another_policy(void **state)
+{
+	const struct counters *c = &rig.rt->workers[0]->counters;
+	uint64_t before;
+
+	unnoticed_in = rig.rt;
+	rig_set(&changed, 0);
+	atomic_ptr_store(&kernel.at_membarrier, &changing, RELEASE);
+	assert_int_equal(
+		rig_join(rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told),
+			 NULL),
+		0);
+	rig_wait_until(rig_get(&changed));
+	before = counter_get(c, source_polls);
+	rig_wait_until(counter_get(c, source_polls) > before + 100);
+}
+
+/* Threads that give workers something to do, each time just so. */
+struct storm {
+	struct atomic_u32 next;
+	uint64_t seed;
+	struct weir_event *event;
+	unsigned int rounds;
+};
+
+struct echo {
+	struct weir_event *event;
+	struct atomic_u32 *seen;
+	uint32_t wanted;
+};
+
+static int
+count_events(struct weir_context *ctx, void *state)
+{
+	struct echo *e = state;
+	int n;
+
+	while (rig_get(e->seen) < e->wanted) {
+		n = weir_event_wait(ctx, e->event);
+		if (n < 0)
+			return n;
+		rig_add(e->seen, (uint32_t)n);
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops echo_ops = {
+	.name = "echo",
+	.state_size = sizeof(struct echo),
+	.poll = count_events,
+};
+
+static void
+do_something(struct rand_state *r)
+{
+	uint32_t workers = weir_runtime_nb_workers(rig.rt);
+	uint32_t worker = rand_below(r, workers);
+	struct weir_join *join;
+
+	switch (rand_below(r, 3)) {
+	case 0:
+		join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+		break;
+	case 1:
+		join = rig_spawn_on(rig.rt, worker, &rig_done_ops, &rig.told);
+		break;
+	default:
+		assert_int_equal(
+			weir_worker_park_set(rig.rt, worker,
+					     rand_below(r, 4) == 0 ?
+						     WEIR_PARK_ADAPTIVE :
+						     WEIR_PARK_INTERRUPT),
+			0);
+		return;
+	}
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void *
+storm(void *arg)
+{
+	struct storm *s = arg;
+	struct rand_state r;
+	unsigned int i, pause;
+
+	rand_seed(&r, s->seed + atomic_u32_fetch_add(&s->next, 1, RELAXED));
+	for (i = 0; i < s->rounds; i++) {
+		weir_event_post(s->event);
+		do_something(&r);
+		/* Long enough, at times, for workers to fall asleep. */
+		for (pause = rand_below(&r, 4000); pause > 0; pause--)
+			rte_pause();
+	}
+	return NULL;
+}
+
+#define STORMERS 3
+#define STORM_ROUNDS 1000u
+
+static void
+storm_of_wakes_loses_none(void **state)
+{
+	unsigned int last = weir_runtime_nb_workers(rig.rt) - 1;
+	struct storm s = { .rounds = STORM_ROUNDS };
+	struct atomic_u32 seen = { 0 };
+	struct weir_join *join;
+	struct echo e;
+
+	s.seed = unit_seed();
+	s.event = weir_event_create(rig.rt, last);
+	assert_non_null(s.event);
+	e = (struct echo){ s.event, &seen, STORMERS * STORM_ROUNDS };
+	join = weir_task_spawn(rig.rt, &echo_ops, &e, NULL);
+	assert_non_null(join);
+	rig_threads(STORMERS, storm, &s);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_get(&seen), STORMERS * STORM_ROUNDS);
+	weir_event_free(s.event);
+	print_message("# %u sleeps\n", rig_get(&kernel.sleeps));
+	assert_int_not_equal(rig_get(&kernel.sleeps), 0);
+}
+
+static void
+without_membarrier_all_sleeps_are_short(void **state)
+{
+	storm_of_wakes_loses_none(state);
+	assert_int_equal(rig_get(&kernel.longest_ms), 1);
+}
+
+static void
+with_membarrier_they_are_long_and_pay_for_it(void **state)
+{
+	await_all_asleep();
+	rig_wait_until(rig_get(&kernel.longest_ms) > 1);
+	assert_in_range(rig_get(&kernel.membarriers), 1, UINT32_MAX);
+}
+
+/* Worker 0 is stuck: the other one looks after its work and its sources. */
+static void
+sleepers_guard_a_busy_worker(void **state)
+{
+	struct weir_source_stats stats;
+	struct rig_blockers blockers;
+	struct atomic_u32 seen = { 0 };
+	struct weir_event *event;
+	struct weir_join *join;
+	struct echo e;
+
+	rig_set(&kernel.patient, 0);
+	event = weir_event_create(rig.rt, 0);
+	assert_non_null(event);
+	e = (struct echo){ event, &seen, 1 };
+	join = weir_task_spawn(rig.rt, &echo_ops, &e, NULL);
+	rig_wait_until(rig_get(&weir_event_source(event)->armed));
+	await_all_asleep();
+	rig_block_some(&blockers, rig.rt, 1);
+	weir_event_post(event);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_source_stats_get(weir_event_source(event), &stats);
+	assert_int_equal(stats.rescues, 1);
+	/* Those that began after worker 0 was stuck, but for the one before. */
+	kernel_await_sleep();
+	rig_set(&kernel.longest_ms, 0);
+	kernel_await_sleep();
+	kernel_await_sleep();
+	assert_int_equal(rig_get(&kernel.longest_ms), 1);
+	rig_unblock(&blockers);
+	weir_event_free(event);
+}
+
+/*
+ * Woken by a claim, a worker runs a task before it polls. It must count as
+ * stuck then, though it slept when it was last looked at.
+ */
+static void
+worker_that_wakes_into_a_long_task_is_seen_to_be_stuck(void **state)
+{
+	struct rig_blockers blockers;
+	struct rig_state s = { .log = &blockers.log, .go = &blockers.go };
+
+	memset(&blockers, 0, sizeof(blockers));
+	await_all_asleep();
+	blockers.joins[blockers.n++] = rig_spawn(rig.rt, &rig_block_ops, &s);
+	rig_wait_until(rig_get(&blockers.log.polls) == 1);
+	assert_int_not_equal(
+		atomic_u64_load(&rig.rt->workers[0]->sources.last_poll,
+				RELAXED),
+		0);
+	rig_unblock(&blockers);
+}
+
+static void
+without_phases_adaptive_sleeps_at_once(void **state)
+{
+	rig.rt = kernel_runtime(1, WEIR_PARK_ADAPTIVE);
+	rig_wait_until(rig_get(&kernel.sleeps) > 0);
+	assert_int_equal(rig_get(&kernel.pauses), 0);
+}
+
+static void
+adaptive_pauses_before_it_sleeps(void **state)
+{
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.park = WEIR_PARK_ADAPTIVE;
+	o.adaptive_poll_us = 0;
+	o.adaptive_pause_us = 50000;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	rig_wait_until(rig_get(&kernel.sleeps) > 0);
+	assert_in_range(rig_get(&kernel.pauses), 1, UINT32_MAX);
+}
+
+static void
+pause_rests_the_cpu_for_a_bounded_time(void **state)
+{
+	struct atomic_u32 seen = { 0 };
+	struct weir_event *event;
+	struct weir_join *join;
+	struct echo e;
+
+	rig.rt = kernel_runtime(1, WEIR_PARK_PAUSE);
+	event = weir_event_create(rig.rt, 0);
+	e = (struct echo){ event, &seen, 1 };
+	join = weir_task_spawn(rig.rt, &echo_ops, &e, NULL);
+	rig_wait_until(rig_get(&kernel.pauses) > 100);
+	weir_event_post(event);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_event_free(event);
+	assert_in_range(atomic_u64_load(&kernel.longest_pause, RELAXED), 0,
+			rig.rt->max_poll_gap);
+	assert_int_equal(rig_get(&kernel.sleeps), 0);
+}
+
+static void
+pause_without_the_instruction_polls_on(void **state)
+{
+	const struct counters *c = &rig.rt->workers[0]->counters;
+	uint64_t before;
+
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_PAUSE), 0);
+	before = counter_get(c, source_polls);
+	rig_wait_until(counter_get(c, source_polls) > before + 100);
+	assert_int_equal(rig_get(&kernel.pauses), 0);
+}
+
+static unsigned int
+open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Two for each of three workers. */
+static void
+runtime_without_fds_is_refused_and_leaves_none(void **state)
+{
+	struct weir_runtime *rt;
+	struct weir_options o;
+	unsigned int before;
+	int fds;
+
+	rig_options(&o, 3);
+	before = open_fds();
+	for (fds = 0; fds < 6; fds++) {
+		kernel.fds = fds;
+		rte_errno = 0;
+		assert_null(weir_runtime_create(&o));
+		assert_int_equal(rte_errno, EMFILE);
+		assert_int_equal(open_fds(), before);
+		assert_false(rig_runtime_exists(o.name));
+	}
+	kernel.fds = 6;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	assert_int_equal(open_fds(), before + 6);
+	rig_runtime_free(rt);
+	assert_int_equal(open_fds(), before);
+}
+
+/* The current-thread runtime: whoever blocks sleeps. */
+static int
+setup_current(void **state)
+{
+	struct weir_options o;
+
+	begin(state);
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.park = WEIR_PARK_INTERRUPT;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	return 0;
+}
+
+static void *
+block_on_wait(void *arg)
+{
+	struct atomic_u32 *rc = arg;
+
+	rig_set(rc, (uint32_t)weir_runtime_block_on(rig.rt, &rig_wait_ops,
+						    &rig.told, NULL));
+	return NULL;
+}
+
+static pthread_t
+start_driver(struct atomic_u32 *rc)
+{
+	pthread_t driver;
+
+	rig_set(rc, 1);
+	assert_int_equal(pthread_create(&driver, NULL, block_on_wait, rc), 0);
+	rig_wait_until(atomic_ptr_load(&rig.waker, ACQUIRE) != NULL);
+	await_all_asleep();
+	return driver;
+}
+
+static void
+driver_that_sleeps_is_woken_by_a_waker(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver(&rc);
+
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	rig_wait_until(rig_get(&rc) == 0);
+	pthread_join(driver, NULL);
+}
+
+/* Its task is run by the one that sleeps. */
+static void
+driver_that_sleeps_serves_others_that_block(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver(&rc);
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		await_all_asleep();
+		assert_int_equal(weir_runtime_block_on(rig.rt, &rig_done_ops,
+						       &rig.told, NULL),
+				 0);
+	}
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	rig_wait_until(rig_get(&rc) == 0);
+	pthread_join(driver, NULL);
+}
+
+static void
+driver_that_sleeps_is_woken_by_shutdown(void **state)
+{
+	struct weir_runtime *rt = rig.rt;
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver(&rc);
+
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	rig_wait_until(rig_get(&rc) == (uint32_t)-ECANCELED);
+	pthread_join(driver, NULL);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+#define TEST_IN(name, setup, workers)                           \
+	{                                                       \
+#name " (" #workers ")", name, setup, teardown, \
+			(void *)(uintptr_t)workers              \
+	}
+#define TEST(name, workers) TEST_IN(name, setup, workers)
+#define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TESTS(spawn_from_a_plain_thread_wakes),
+		TESTS(task_for_one_worker_wakes_that_worker),
+		TESTS(waker_in_a_plain_thread_wakes),
+		TESTS(waker_in_eals_interrupt_thread_wakes),
+		TEST(spawn_by_a_task_wakes_another_worker, 2),
+		TEST(spawn_by_a_task_wakes_another_worker, 3),
+		TESTS(thread_that_comes_back_wakes_the_driver),
+		TESTS(shutdown_wakes),
+		TESTS(change_of_policy_wakes),
+		TEST(bad_worker_or_policy_is_refused, 2),
+		TEST(last_look_finds_outside_work, 1),
+		TEST(last_look_finds_work_for_this_worker, 1),
+		TEST(last_look_finds_another_policy, 1),
+		TESTS(storm_of_wakes_loses_none),
+		TEST_IN(without_membarrier_all_sleeps_are_short,
+			setup_without_membarrier, 2),
+		TEST(with_membarrier_they_are_long_and_pay_for_it, 2),
+		TEST(sleepers_guard_a_busy_worker, 2),
+		TEST(worker_that_wakes_into_a_long_task_is_seen_to_be_stuck, 1),
+		TEST_IN(without_phases_adaptive_sleeps_at_once,
+			begin_with_power_pause, 1),
+		TEST_IN(adaptive_pauses_before_it_sleeps,
+			begin_with_power_pause, 1),
+		TEST_IN(pause_rests_the_cpu_for_a_bounded_time,
+			begin_with_power_pause, 1),
+		TEST(pause_without_the_instruction_polls_on, 1),
+		TEST_IN(runtime_without_fds_is_refused_and_leaves_none, begin,
+			3),
+		TEST_IN(driver_that_sleeps_is_woken_by_a_waker, setup_current,
+			0),
+		TEST_IN(driver_that_sleeps_serves_others_that_block,
+			setup_current, 0),
+		TEST_IN(driver_that_sleeps_is_woken_by_shutdown, setup_current,
+			0),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Functions of the library called where they must not be: each returns an error
+ * or, where asserts are on, names the rule. This program puts itself in the
+ * place of what ends the program then, and goes on behind the call.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "rig.h"
+
+static __thread jmp_buf *behind_call;
+static __thread const char *broken;
+
+void
+__wrap_weir__assert_failed(const char *rule, const char *file, int line);
+
+void
+__wrap_weir__assert_failed(const char *rule, const char *file, int line)
+{
+	broken = rule;
+	if (behind_call == NULL)
+		fail_msg("%s:%d: broken rule: %s", file, line, rule);
+	longjmp(*behind_call, 1);
+}
+
+/* The rule that a call breaks, or NULL. */
+#define rule_broken_by(call)              \
+	({                                \
+		jmp_buf behind_;          \
+		broken = NULL;            \
+		behind_call = &behind_;   \
+		if (setjmp(behind_) == 0) \
+			(void)(call);     \
+		behind_call = NULL;       \
+		broken;                   \
+	})
+
+#define IN_POLL "context: in its own poll only"
+
+/* Leaves its context behind, and uses it again when it is dropped. */
+struct leaver {
+	struct atomic_ptr *left;
+	struct atomic_u32 *dropped;
+	struct weir_context *ctx;
+	const char **said; /* of its use in poll, and in drop */
+};
+
+static int
+leave_context(struct weir_context *ctx, void *state)
+{
+	struct leaver *l = state;
+
+	l->ctx = ctx;
+	l->said[0] = rule_broken_by(weir_context_worker(ctx));
+	atomic_ptr_store(l->left, ctx, RELEASE);
+	return WEIR_PENDING;
+}
+
+static void
+use_context_in_drop(void *state)
+{
+	struct leaver *l = state;
+
+	l->said[1] = rule_broken_by(weir_context_yield(l->ctx));
+	rig_set(l->dropped, 1);
+}
+
+static const struct weir_task_ops leaver_ops = {
+	.name = "leaver",
+	.state_size = sizeof(struct leaver),
+	.poll = leave_context,
+	.drop = use_context_in_drop,
+};
+
+/* A context of a task that waits, for all who should not have it. */
+static struct weir_context *
+leave(struct weir_join **join, const char **said, struct atomic_u32 *dropped)
+{
+	struct atomic_ptr left = { NULL };
+	struct leaver l = { .left = &left, .dropped = dropped, .said = said };
+
+	*join = weir_task_spawn(rig.rt, &leaver_ops, &l, NULL);
+	rig_wait_until(atomic_ptr_load(&left, ACQUIRE) != NULL);
+	/* Its poll has returned. */
+	rig_wait_until(
+		!(state_load(&((struct task *)*join)->state) & STATE_RUNNING));
+	return atomic_ptr_load(&left, RELAXED);
+}
+
+static void
+skip_without_asserts(void)
+{
+#ifndef WEIR_ASSERTS
+	unit_skip("built without asserts");
+#endif
+}
+
+static void
+context_is_refused_on_another_thread(void **state)
+{
+	struct weir_join *join, *other;
+	struct atomic_u32 dropped = { 0 };
+	const char *said[2] = { 0 };
+	struct weir_context *ctx;
+
+	skip_without_asserts();
+	ctx = leave(&join, said, &dropped);
+	assert_null(said[0]);
+	assert_string_equal(rule_broken_by(weir_context_waker(ctx)), IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_yield(ctx)), IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_spend(ctx, 1)),
+			    IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_budget_suspend(ctx)),
+			    IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_budget_resume(ctx)),
+			    IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_runtime(ctx)), IN_POLL);
+	assert_string_equal(rule_broken_by(weir_context_worker(ctx)), IN_POLL);
+	other = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	assert_string_equal(rule_broken_by(weir_join_poll(ctx, other, NULL)),
+			    IN_POLL);
+	/* The handle is still there. */
+	assert_int_equal(rig_join(other, NULL), 0);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
+/* Stays in its poll, with its context in others' hands. */
+static int
+leave_context_and_block(struct weir_context *ctx, void *state)
+{
+	struct leaver *l = state;
+
+	atomic_ptr_store(l->left, ctx, RELEASE);
+	rig_wait_until(rig_get(l->dropped));
+	return WEIR_DONE;
+}
+
+static void
+context_is_refused_beside_its_poll(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "blocks",
+		.state_size = sizeof(struct leaver),
+		.poll = leave_context_and_block,
+	};
+	struct atomic_ptr left = { NULL };
+	struct atomic_u32 go = { 0 };
+	struct leaver l = { .left = &left, .dropped = &go };
+	struct weir_join *join;
+	const char *rule;
+
+	skip_without_asserts();
+	join = weir_task_spawn(rig.rt, &ops, &l, NULL);
+	rig_wait_until(atomic_ptr_load(&left, ACQUIRE) != NULL);
+	rule = rule_broken_by(weir_context_yield(
+		(struct weir_context *)atomic_ptr_load(&left, RELAXED)));
+	rig_set(&go, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_string_equal(rule, IN_POLL);
+}
+
+static void
+context_is_refused_after_its_poll(void **state)
+{
+	struct atomic_u32 dropped = { 0 };
+	const char *said[2] = { 0 };
+	struct weir_join *join;
+
+	skip_without_asserts();
+	leave(&join, said, &dropped);
+	weir_join_abort(join);
+	rig_wait_until(rig_get(&dropped));
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_string_equal(said[1], IN_POLL);
+}
+
+static const char *free_said;
+
+static int
+free_poll(struct weir_context *ctx, void *state)
+{
+	free_said = rule_broken_by(
+		weir_runtime_free(*(struct weir_runtime **)state));
+	return WEIR_DONE;
+}
+
+/* Without asserts it does nothing, which this shows as well. */
+static void
+runtime_is_not_freed_on_a_worker(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "free",
+		.state_size = sizeof(struct weir_runtime *),
+		.poll = free_poll,
+	};
+
+	free_said = NULL;
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &rig.rt, NULL), 0);
+#ifdef WEIR_ASSERTS
+	assert_string_equal(free_said, "weir_runtime_free(): not on a worker");
+#endif
+	assert_int_equal(
+		weir_runtime_block_on(rig.rt, &rig_done_ops, &rig.told, NULL),
+		0);
+}
+
+static void *
+create_in_thread(void *options)
+{
+	bool created = weir_runtime_create(options) != NULL;
+
+	return (void *)(intptr_t)(created ? 0 : rte_errno);
+}
+
+static int
+create_poll(struct weir_context *ctx, void *state)
+{
+	return -(int)(intptr_t)create_in_thread(*(struct weir_options **)state);
+}
+
+static void
+runtime_with_workers_is_created_on_the_main_lcore(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "create",
+		.state_size = sizeof(struct weir_options *),
+		.poll = create_poll,
+	};
+	const unsigned int lcores[] = { 3 };
+	struct weir_options o, *options = &o;
+	pthread_t thread;
+	void *error;
+
+	rig_options(&o, 1);
+	o.name = "other";
+	o.lcores = lcores;
+	assert_int_equal(
+		pthread_create(&thread, NULL, create_in_thread, options), 0);
+	pthread_join(thread, &error);
+	assert_int_equal((intptr_t)error, EPERM);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &options, NULL),
+			 -EPERM);
+	assert_false(rig_runtime_exists("other"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(context_is_refused_on_another_thread, 2),
+		RIG_TEST(context_is_refused_beside_its_poll, 2),
+		RIG_TEST(context_is_refused_after_its_poll, 2),
+		RIG_TEST(runtime_is_not_freed_on_a_worker, 2),
+		RIG_TEST(runtime_with_workers_is_created_on_the_main_lcore, 2),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Whom a worker asks for work, and in which order. This program stands in front
+ * of the search and of the look at a victim's queue, and notes who was asked.
+ */
+
+#include "unit.h"
+
+#include <string.h>
+
+#include "rig.h"
+#include "sched/scheduler.h"
+
+#define WORKERS 3u
+#define SEARCHES 24u
+
+struct asked {
+	unsigned int n[SEARCHES]; /* victims that this search asked */
+	unsigned int victim[SEARCHES][WORKERS];
+	struct atomic_u32 searches;
+};
+
+static struct asked asked[WORKERS];
+static struct weir_runtime *rt;
+/* The search that this thread is in, or NULL. */
+static __thread struct asked *in_search;
+
+unsigned int
+__real_weir__run_queue_len_any(const struct run_queue *q);
+unsigned int
+__wrap_weir__run_queue_len_any(const struct run_queue *q);
+
+unsigned int
+__wrap_weir__run_queue_len_any(const struct run_queue *q)
+{
+	const struct worker *victim = container_of(q, struct worker, queue);
+	struct asked *a = in_search;
+	uint32_t i;
+
+	if (a != NULL) {
+		i = rig_get(&a->searches);
+		a->victim[i][a->n[i]++] = victim->index;
+	}
+	return __real_weir__run_queue_len_any(q);
+}
+
+struct task *
+__real_weir__search(struct core *c);
+struct task *
+__wrap_weir__search(struct core *c);
+
+struct task *
+__wrap_weir__search(struct core *c)
+{
+	struct asked *a = &asked[c->worker->index];
+	struct task *t;
+
+	if (rig_get(&a->searches) < SEARCHES)
+		in_search = a;
+	t = __real_weir__search(c);
+	in_search = NULL;
+	/* It is no search if the worker may not, or need not ask others. */
+	if (rig_get(&a->searches) < SEARCHES && a->n[rig_get(&a->searches)] > 0)
+		rig_add(&a->searches, 1);
+	return t;
+}
+
+static bool
+all_have_searched(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (rig_get(&asked[i].searches) < SEARCHES)
+			return false;
+	return true;
+}
+
+/* A worker that has run what it had looks for more. */
+static void
+run_one_each(void)
+{
+	struct rig_log log = { 0 };
+	const struct rig_state s = { .log = &log };
+	struct weir_join *joins[WORKERS];
+	unsigned int i;
+
+	for (i = 0; i < WORKERS; i++)
+		joins[i] = rig_spawn_on(rt, i, &rig_done_ops, &s);
+	for (i = 0; i < WORKERS; i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+}
+
+/* Lets all workers search so often. */
+static void
+search_with(uint64_t seed)
+{
+	struct weir_options o;
+
+	memset(asked, 0, sizeof(asked));
+	rig_options(&o, WORKERS);
+	o.seed = seed;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	rig_wait_until((run_one_each(), all_have_searched()));
+	rig_runtime_free(rt);
+}
+
+/* Victims of a search, in order, begin anywhere and go round. */
+static void
+every_search_asks_each_other_worker_once(void **state)
+{
+	unsigned int w, i, others[2];
+
+	search_with(unit_seed());
+	for (w = 0; w < WORKERS; w++) {
+		others[0] = w == 0 ? 1 : 0;
+		others[1] = w == 2 ? 1 : 2;
+		for (i = 0; i < SEARCHES; i++) {
+			unsigned int *v = asked[w].victim[i];
+
+			assert_in_set(
+				v[0],
+				((unsigned long[]){ others[0], others[1] }), 2);
+			/* It stops where it finds something. */
+			if (asked[w].n[i] == 1)
+				continue;
+			assert_int_equal(asked[w].n[i], 2);
+			assert_int_equal(v[0] + v[1], others[0] + others[1]);
+		}
+	}
+}
+
+static bool
+first_victims_agree(const struct asked *a, const struct asked *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < SEARCHES; i++)
+		if (a->victim[i][0] != b->victim[i][0])
+			return false;
+	return true;
+}
+
+static void
+seed_repeats_whom_each_worker_asks_first(void **state)
+{
+	static struct asked before[WORKERS];
+	uint64_t seed = unit_seed();
+	unsigned int w;
+
+	search_with(seed);
+	memcpy(before, asked, sizeof(asked));
+	search_with(seed);
+	for (w = 0; w < WORKERS; w++)
+		assert_true(first_victims_agree(&before[w], &asked[w]));
+	search_with(seed + WORKERS);
+	for (w = 0; w < WORKERS; w++)
+		assert_false(first_victims_agree(&before[w], &asked[w]));
+	/* Workers with the same seed would both begin at their first victim. */
+	for (w = 0; w < SEARCHES; w++)
+		if ((before[0].victim[w][0] == 1) !=
+		    (before[2].victim[w][0] == 0))
+			return;
+	fail_msg("workers 0 and 2 make the same choices");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_search_asks_each_other_worker_once),
+		cmocka_unit_test(seed_repeats_whom_each_worker_asks_first),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What one worker does between two polls of tasks: worker.c, L1. */
+
+#include "unit.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "rig.h"
+#include "sched/scheduler.h"
+#include "weir_null.h"
+
+#define POLLS 200u
+/* So long that time is no reason to poll the sources. */
+#define LONG_GAP_US 1000000
+
+static struct weir_runtime *rt;
+
+static void
+start(struct weir_options *o)
+{
+	rt = weir_runtime_create(o);
+	assert_non_null(rt);
+}
+
+static uint64_t
+source_polls(void)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rt, 0, &stats);
+	return stats.source_polls;
+}
+
+static void
+spin_us(uint64_t us)
+{
+	uint64_t since = rte_rdtsc();
+
+	while (rte_rdtsc() - since <= us * rte_get_tsc_hz() / 1000000 + 1)
+		rte_pause();
+}
+
+/* A task that is polled so often, and what it saw in between. */
+struct counted {
+	unsigned int polls;
+	unsigned int spin_us;
+	bool yields;
+	uint64_t first;		 /* polls of the sources at its first poll */
+	uint64_t between;	 /* and from there to its last */
+	uint64_t last;		 /* at the poll before */
+	unsigned int not_polled; /* how often there was none in between */
+};
+
+static int
+count_source_polls(struct weir_context *ctx, void *state)
+{
+	struct counted *c = state;
+	uint64_t now = source_polls();
+
+	if (c->polls++ == 0)
+		c->first = now;
+	else
+		c->not_polled += now == c->last;
+	c->last = now;
+	c->between = now - c->first;
+	if (c->polls > POLLS)
+		return WEIR_DONE;
+	spin_us(c->spin_us);
+	if (c->yields)
+		return weir_context_yield(ctx);
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops counted_ops = {
+	.name = "counted",
+	.state_size = sizeof(struct counted),
+	.poll = count_source_polls,
+	.result_size = sizeof(struct counted),
+};
+
+static void
+run_counted(const struct weir_options *o, struct counted *c)
+{
+	struct weir_options options = *o;
+
+	start(&options);
+	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, c, c), 0);
+	rig_runtime_free(rt);
+}
+
+/* L1 */
+static void
+sources_are_polled_every_so_many_ticks(void **state)
+{
+	const unsigned int intervals[] = { 1, 10, 50, 200 };
+	struct weir_options o;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(intervals); i++) {
+		struct counted c = { 0 };
+
+		rig_options(&o, 1);
+		o.max_poll_gap_us = LONG_GAP_US;
+		o.event_interval = intervals[i];
+		run_counted(&o, &c);
+		assert_int_equal(c.between, POLLS / intervals[i]);
+	}
+}
+
+/* L1 */
+static void
+sources_are_polled_when_the_gap_has_passed(void **state)
+{
+	struct counted c = { .spin_us = 3 };
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.max_poll_gap_us = 2;
+	o.event_interval = 100000;
+	run_counted(&o, &c);
+	assert_int_equal(c.between, POLLS);
+	assert_int_equal(c.not_polled, 0);
+}
+
+static void
+longest_gap_is_counted(void **state)
+{
+	struct counted c = { .polls = POLLS - 1, .spin_us = 3000 };
+	struct weir_worker_stats stats;
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	start(&o);
+	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, &c, NULL), 0);
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(weir_worker_stats_get(rt, 0, &stats), 0);
+	assert_true(stats.max_poll_gap_ns >= UINT64_C(3000) * 1000);
+	rig_runtime_free(rt);
+}
+
+static struct atomic_u32 hog_over;
+
+/* Always in the run queue. */
+static int
+hog(struct weir_context *ctx, void *state)
+{
+	if (rig_get(&hog_over))
+		return WEIR_DONE;
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops hog_ops = { .name = "hog", .poll = hog };
+
+static void
+expect_polls_between_yields(bool beside_a_hog)
+{
+	struct counted c = { .yields = true };
+	struct weir_join *join = NULL;
+	struct weir_options o;
+
+	rig_set(&hog_over, 0);
+	rig_options(&o, 1);
+	o.max_poll_gap_us = LONG_GAP_US;
+	start(&o);
+	if (beside_a_hog)
+		join = weir_task_spawn(rt, &hog_ops, NULL, NULL);
+	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, &c, &c), 0);
+	rig_set(&hog_over, 1);
+	if (beside_a_hog)
+		assert_int_equal(rig_join(join, NULL), 0);
+	rig_runtime_free(rt);
+	assert_int_equal(c.between, POLLS);
+	assert_int_equal(c.not_polled, 0);
+}
+
+static void
+who_yields_comes_back_after_a_poll_of_the_sources(void **state)
+{
+	expect_polls_between_yields(false);
+	expect_polls_between_yields(true);
+}
+
+#define BUDGET 20u
+
+/* What can be waited for without end: events of a source, ended tasks. */
+struct waiter {
+	struct weir_null *null;
+	struct weir_join *ended[2 * BUDGET];
+	unsigned int taken;
+	unsigned int polls;
+};
+
+static int
+take_events(struct weir_context *ctx, void *state)
+{
+	struct waiter *w = state;
+	int n;
+
+	if (w->polls++ > 0)
+		return WEIR_DONE;
+	while (w->taken < 2 * BUDGET) {
+		weir_null_post(w->null, 1);
+		n = weir_null_recv(ctx, w->null);
+		if (n < 0)
+			return n;
+		w->taken += n;
+	}
+	return WEIR_DONE;
+}
+
+static int
+take_outcomes(struct weir_context *ctx, void *state)
+{
+	struct waiter *w = state;
+	int rc;
+
+	if (w->polls++ > 0)
+		return WEIR_DONE;
+	for (; w->taken < 2 * BUDGET; w->taken++) {
+		rc = weir_join_poll(ctx, w->ended[w->taken], NULL);
+		if (rc < 0)
+			return rc;
+	}
+	return WEIR_DONE;
+}
+
+static unsigned int
+taken_in_a_poll(int (*poll)(struct weir_context *, void *), struct waiter *w)
+{
+	const struct weir_task_ops ops = {
+		.name = "waiter",
+		.state_size = sizeof(*w),
+		.poll = poll,
+		.result_size = sizeof(*w),
+	};
+
+	assert_int_equal(weir_runtime_block_on(rt, &ops, w, w), 0);
+	return w->taken;
+}
+
+static void
+every_wait_spends_budget(void **state)
+{
+	struct rig_log log = { 0 };
+	const struct rig_state s = { .log = &log };
+	struct waiter events = { 0 }, outcomes = { 0 };
+	struct weir_worker_stats stats;
+	struct weir_options o;
+	unsigned int i;
+
+	rig_options(&o, 1);
+	o.budget = BUDGET;
+	start(&o);
+	events.null = weir_null_create(rt, 0);
+	assert_int_equal(taken_in_a_poll(take_events, &events), BUDGET);
+	weir_null_free(events.null);
+	for (i = 0; i < RTE_DIM(outcomes.ended); i++) {
+		outcomes.ended[i] = rig_spawn(rt, &rig_done_ops, &s);
+		rig_wait_until(weir_join_ended(outcomes.ended[i]));
+	}
+	assert_int_equal(taken_in_a_poll(take_outcomes, &outcomes), BUDGET);
+	for (i = BUDGET; i < RTE_DIM(outcomes.ended); i++)
+		assert_int_equal(weir_join_try(outcomes.ended[i], NULL), 0);
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(weir_worker_stats_get(rt, 0, &stats), 0);
+	assert_int_equal(stats.forced_yields, 2);
+	rig_runtime_free(rt);
+}
+
+/* Slow polls until the interval is at its least, then fast ones. */
+struct tuned {
+	unsigned int slow_polls;
+	uint32_t least;
+	uint32_t then;
+};
+
+static int
+tune(struct weir_context *ctx, void *state)
+{
+	struct tuned *t = state;
+	uint32_t interval = ctx->core->inject_interval;
+
+	if (t->least == 0 || interval < t->least)
+		t->least = interval;
+	t->then = interval;
+	if (t->slow_polls > 0) {
+		t->slow_polls--;
+		spin_us(300);
+	} else if (interval > t->least) {
+		return WEIR_DONE;
+	}
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops tune_ops = {
+	.name = "tune",
+	.state_size = sizeof(struct tuned),
+	.poll = tune,
+	.result_size = sizeof(struct tuned),
+};
+
+/* Its target is 200 us: slow polls bring it down to 2 ticks, fast ones up. */
+static void
+inject_interval_tunes_itself(void **state)
+{
+	struct tuned t = { .slow_polls = 100 };
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	start(&o);
+	assert_int_equal(weir_runtime_block_on(rt, &tune_ops, &t, &t), 0);
+	assert_int_equal(t.least, 2);
+	assert_in_range(t.then, 3, 127);
+	rig_runtime_free(rt);
+}
+
+#define INJECTED 64u
+
+static struct atomic_u32 batch; /* what the first of them found taken */
+
+static int
+look_at_batch(struct weir_context *ctx, void *state)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rt, weir_context_worker(ctx), &stats);
+	if (rig_get(&batch) == 0)
+		rig_set(&batch, (uint32_t)stats.injected);
+	return WEIR_DONE;
+}
+
+/* The other worker finds as many when it comes. */
+static void
+worker_takes_its_share_of_the_inject_queue(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "look",
+		.poll = look_at_batch,
+	};
+	struct rig_blockers first, second;
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&batch, 0);
+	rig_options(&o, 2);
+	start(&o);
+	rig_block_some(&first, rt, 1u << 0);
+	rig_block_some(&second, rt, 1u << 1);
+	for (i = 0; i < INJECTED; i++)
+		weir_join_detach(weir_task_spawn(rt, &ops, NULL, NULL));
+	rig_unblock(&first);
+	rig_wait_until(rig_get(&batch) != 0);
+	rig_unblock(&second);
+	/* One came through the inbox: the blocker. */
+	assert_int_equal(rig_get(&batch), 1 + INJECTED / 2 + 1);
+	rig_runtime_free(rt);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sources_are_polled_every_so_many_ticks),
+		cmocka_unit_test(sources_are_polled_when_the_gap_has_passed),
+		cmocka_unit_test(longest_gap_is_counted),
+		cmocka_unit_test(
+			who_yields_comes_back_after_a_poll_of_the_sources),
+		cmocka_unit_test(every_wait_spends_budget),
+		cmocka_unit_test(inject_interval_tunes_itself),
+		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
