@@ -89,11 +89,14 @@ context_reset(struct weir_context *ctx)
 bool
 weir__drives(const struct core *c);
 
-/* A context is for the poll that it was given to, and for its thread. */
+/*
+ * A context is for the poll that it was given to, and for its thread. Only that
+ * thread may look at the rest of it.
+ */
 static inline void
 context_check(const struct weir_context *ctx)
 {
-	WEIR_ASSERT(ctx->task != NULL && weir__drives(ctx->core),
+	WEIR_ASSERT(weir__drives(ctx->core) && ctx->task != NULL,
 		    "context: in its own poll only");
 }
 
