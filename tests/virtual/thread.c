@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "kept.h"
 #include "thread.h"
 
 #define STACK_SIZE (128 * 1024)
@@ -52,14 +53,14 @@ static struct {
 	bool abandoned;
 	uint64_t progress; /* of all threads */
 	char *stacks;
-} * world;
+} * world KEPT;
 
 static struct {
 	void *p;
 	size_t size;
 	uint8_t initial[LOCAL_BYTES];
-} locals[LOCALS_MAX];
-static unsigned int nb_locals;
+} locals[LOCALS_MAX] KEPT;
+static unsigned int nb_locals KEPT;
 
 static void
 die(const char *what)
@@ -112,8 +113,9 @@ can_go_on(const struct vthread *t)
 	return false;
 }
 
+/* Back to vthreads_run(). */
 static void
-leave(struct vthread *t)
+leave(void)
 {
 	setcontext(&world->outside);
 	die("setcontext");
@@ -158,10 +160,10 @@ reschedule(enum state state)
 			if (world->threads[i].state != ENDED)
 				break;
 		if (i == world->n)
-			leave(t);
+			leave();
 		if (!world->policy->stuck(world->policy->arg)) {
 			world->abandoned = true;
-			leave(t);
+			leave();
 		}
 	}
 	/* Who waits gives way without its will: no choice of the policy's. */
@@ -210,7 +212,7 @@ bool
 vthreads_run(const struct vthread_policy *policy, void (*main)(void *arg),
 	     void *arg)
 {
-	static char *stacks;
+	static char *stacks KEPT;
 
 	if (world == NULL) {
 		world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE,
@@ -242,7 +244,7 @@ void
 vthreads_abandon(void)
 {
 	world->abandoned = true;
-	leave(&world->threads[world->current]);
+	leave();
 	__builtin_unreachable();
 }
 

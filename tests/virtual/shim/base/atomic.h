@@ -57,6 +57,18 @@ virtual_light_fence(struct virtual_site *site);
 void
 virtual_pause(struct virtual_site *site);
 
+/*
+ * What a function below the library orders: what a thread did before its
+ * release of p is done for whoever acquires p after it.
+ */
+void
+virtual_release(const void *p);
+void
+virtual_acquire(const void *p);
+/* All threads pass a full fence. */
+void
+virtual_membarrier(struct virtual_site *site);
+
 #define VIRTUAL_SITE                                                           \
 	({                                                                     \
 		static struct virtual_site site_ = { __FILE__, __LINE__, -1 }; \

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The exploration: runs a model once for each way that its threads can take
+ * turns and its loads can see stores, within the model's bounds.
+ *
+ * X1 A choice is made before each atomic operation, of the thread that goes on,
+ *    and at each load that may see several stores, of the store. All else
+ *    follows, and so an execution can be repeated.
+ * X2 A state that was met before, with at least as much left of both bounds, is
+ *    not gone on from: executions that differ in the order of independent steps
+ *    only are one (memory_key()).
+ * X3 A thread that waits in a loop does not go on before another has stored a
+ *    value; if none can go on, that is a failure. So is an execution without
+ *    end.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "alloc.h"
+#include "choice.h"
+#include "explore.h"
+#include "globals.h"
+#include "kept.h"
+#include "memory.h"
+#include "race.h"
+#include "seen.h"
+#include "thread.h"
+
+#define STEPS_MAX 20000
+
+static struct {
+	const struct model *model;
+	unsigned int preemptions_left;
+	uint64_t steps;
+	bool failed;
+	bool replaying;
+	uint64_t all_steps;
+	struct explored *result;
+} run KEPT;
+
+void
+model_give_up(const char *why)
+{
+	fprintf(stderr, "model %s: %s\n", run.model->name, why);
+	abort();
+}
+
+void
+model_fail(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(run.result->failure, sizeof(run.result->failure), format, ap);
+	va_end(ap);
+	run.failed = true;
+	vthreads_abandon();
+}
+
+static unsigned int
+choose(void *arg, const unsigned int *ready, unsigned int n, int current)
+{
+	unsigned int way, first;
+
+	(void)arg;
+	if (++run.steps > STEPS_MAX)
+		model_fail("no end after %u steps: a livelock", STEPS_MAX);
+	if (n == 1 || (current >= 0 && run.preemptions_left == 0))
+		return current >= 0 ? (unsigned int)current : 0;
+	if (!choices_replayed() && !run.replaying &&
+	    seen_before(memory_key() + (current >= 0 ? ready[current] + 1 : 0),
+			run.preemptions_left, memory_stale_left()))
+		vthreads_abandon();
+	way = choice(n);
+	/* Way 0 is to go on, if possible. */
+	first = current >= 0 ? (unsigned int)current : 0;
+	if (way == 0)
+		return first;
+	if (current >= 0)
+		run.preemptions_left--;
+	return way <= first ? way - 1 : way;
+}
+
+static bool
+stuck(void *arg)
+{
+	char *s = run.result->failure;
+	size_t size = sizeof(run.result->failure), used;
+	const char *file;
+	unsigned int i;
+	int line;
+
+	(void)arg;
+	run.failed = true;
+	used = (size_t)snprintf(s, size, "nobody can go on:");
+	for (i = 0; i < vthread_count() && used < size; i++) {
+		if (vthread_ended(i))
+			continue;
+		vthread_where_get(i, &file, &line);
+		used += (size_t)snprintf(
+			s + used, size - used, " %s waits after %s:%d;",
+			vthread_name(i), file != NULL ? file : "its begin",
+			line);
+	}
+	return false;
+}
+
+static void
+model_main(void *arg)
+{
+	(void)arg;
+	run.model->run();
+	if (alloc_live() > 0)
+		model_fail("%u blocks of memory leak", alloc_live());
+}
+
+/* One execution. */
+static void
+execute(void)
+{
+	static const struct vthread_policy policy = { choose, stuck, NULL };
+
+	globals_restore();
+	choices_rewind();
+	memory_reset(run.model->stale);
+	race_reset();
+	alloc_reset();
+	run.preemptions_left = run.model->preemptions;
+	run.steps = 0;
+	vthreads_run(&policy, model_main, NULL);
+	run.result->steps += run.steps;
+	run.result->executions++;
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+begin(const struct model *model, struct explored *result)
+{
+	memset(result, 0, sizeof(*result));
+	run.model = model;
+	run.result = result;
+	run.failed = false;
+	seen_reset();
+	globals_save();
+}
+
+void
+explore(const struct model *model, double seconds, struct explored *result)
+{
+	double began = now();
+
+	begin(model, result);
+	run.replaying = false;
+	choices_reset();
+	do {
+		execute();
+		if (run.failed) {
+			choices_print(result->choices, sizeof(result->choices));
+			result->outcome = OUTCOME_FAILS;
+			break;
+		}
+		if (seconds > 0 && result->executions % 64 == 0 &&
+		    now() - began > seconds) {
+			result->outcome = OUTCOME_UNDONE;
+			break;
+		}
+	} while (choices_next());
+	result->states = seen_count();
+	result->seconds = now() - began;
+}
+
+void
+explore_replay(const struct model *model, const char *choices,
+	       struct explored *result)
+{
+	begin(model, result);
+	run.replaying = true;
+	if (!choices_parse(choices)) {
+		snprintf(result->failure, sizeof(result->failure),
+			 "not a way: %s", choices);
+		result->outcome = OUTCOME_FAILS;
+		return;
+	}
+	memory_trace(true);
+	execute();
+	memory_trace(false);
+	if (run.failed)
+		result->outcome = OUTCOME_FAILS;
+}
+
+/* What models call. */
+
+unsigned int
+model_choose(unsigned int n)
+{
+	unsigned int way = choice(n);
+
+	memory_saw(way);
+	return way;
+}
+
+unsigned int
+model_thread(const char *name, void (*main)(void *arg), void *arg)
+{
+	unsigned int thread = vthread_start(name, main, arg);
+
+	memory_fork(thread);
+	return thread;
+}
+
+static bool
+has_ended(const void *arg)
+{
+	return vthread_ended(*(const unsigned int *)arg);
+}
+
+void
+model_join(unsigned int thread)
+{
+	vthread_wait(has_ended, &thread);
+	memory_join(thread);
+}
+
+void
+model_join_all(void)
+{
+	unsigned int i;
+
+	for (i = 1; i < vthread_count(); i++)
+		model_join(i);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+/*
+ * What a model is made of. A model is a function that runs as thread 0, starts
+ * others, waits for them, and says what must hold. It is run again and again,
+ * until it has gone every way within its bounds. See explore.c.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model {
+	const char *name;
+	const char *about;
+	void (*run)(void);
+	/*
+	 * How often a thread that could go on is stopped for another, and how
+	 * many loads see an old value, in one execution: up to 7 each. More
+	 * finds more; what there is to find is nearly always found with 2
+	 * (Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007).
+	 */
+	unsigned int preemptions;
+	unsigned int stale;
+};
+
+/* MODEL(name, "what it shows", preemptions, stale) { ... } */
+#define MODEL(name_, about_, preemptions_, stale_)                             \
+	static void name_##_run(void);                                         \
+	static const struct model name_##_model = { #name_, about_,            \
+						    name_##_run, preemptions_, \
+						    stale_ };                  \
+	static const struct model *const name_##_entry                         \
+		__attribute__((section("models"), used)) = &name_##_model;     \
+	static void name_##_run(void)
+
+/* Starts a thread of the model; up to 7 beside thread 0. */
+unsigned int
+model_thread(const char *name, void (*main)(void *arg), void *arg);
+/* Waits until one has ended, or all have. What they did is seen then. */
+void
+model_join(unsigned int thread);
+void
+model_join_all(void);
+
+/* One of n ways, all of which are gone. */
+unsigned int
+model_choose(unsigned int n);
+
+/* Memory that is watched: see race.c. Zeroed. What is left at the end leaks. */
+void *
+model_alloc(size_t size);
+void
+model_free(void *p);
+
+/* The execution is wrong: says so, and how it came to it. */
+void
+model_fail(const char *format, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+
+#define model_check(condition)                                              \
+	do {                                                                \
+		if (!(condition))                                           \
+			model_fail("%s:%d: not so: %s", __FILE__, __LINE__, \
+				   #condition);                             \
+	} while (0)
+
+/* The model asks for more than the checker can do: ends the program. */
+void
+model_give_up(const char *why) __attribute__((noreturn));
+
+#endif

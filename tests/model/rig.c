@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "rig.h"
+
+static struct task *tasks[RIG_TASKS_MAX];
+static bool seen[RIG_TASKS_MAX];
+
+struct task *
+rig_task(unsigned int id)
+{
+	struct task *t = model_alloc(sizeof(*t));
+
+	t->id = id;
+	tasks[id] = t;
+	return t;
+}
+
+void
+rig_see(struct task *t)
+{
+	if (seen[t->id])
+		model_fail("task %lu was taken twice", t->id);
+	seen[t->id] = true;
+}
+
+void
+rig_check_seen(unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!seen[i])
+			model_fail("task %u was lost", i);
+		model_free(tasks[i]);
+	}
+}
