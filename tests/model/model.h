@@ -56,6 +56,15 @@ model_alloc(size_t size);
 void
 model_free(void *p);
 
+/*
+ * These atomic variables are in one hand at a time, by the protocol: an access
+ * that does not happen after the others' is a failure, as for plain memory.
+ * That also shows where a store could overtake a load before it, which the
+ * checker's memory does not do by itself (memory.c, M1).
+ */
+void
+model_exclusive(const void *p, size_t size);
+
 /* The execution is wrong: says so, and how it came to it. */
 void
 model_fail(const char *format, ...)

@@ -21,6 +21,7 @@ begin(uint32_t first, unsigned int n)
 	weir__run_queue_init(queue);
 	atomic_u64_store(&queue->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&queue->tail, first, RELAXED);
+	model_exclusive(queue->slots, sizeof(queue->slots));
 	task_chain_init(&overflow);
 	while (n-- > 0)
 		weir__run_queue_push_owner(queue, rig_task(pushed++),

@@ -47,10 +47,39 @@ static struct page *pages[BUCKETS] KEPT;
 static unsigned int nb_pages KEPT;
 static uint32_t generation KEPT;
 
+/* See model_exclusive(). */
+#define EXCLUSIVE_MAX 16
+static struct {
+	uintptr_t begin;
+	size_t size;
+} exclusive[EXCLUSIVE_MAX] KEPT;
+static unsigned int nb_exclusive KEPT;
+
 void
 race_reset(void)
 {
 	generation++;
+	nb_exclusive = 0;
+}
+
+void
+model_exclusive(const void *p, size_t size)
+{
+	if (nb_exclusive == EXCLUSIVE_MAX)
+		model_give_up("too many exclusive ranges");
+	exclusive[nb_exclusive].begin = (uintptr_t)p;
+	exclusive[nb_exclusive++].size = size;
+}
+
+static bool
+is_exclusive(uintptr_t a)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_exclusive; i++)
+		if (a - exclusive[i].begin < exclusive[i].size)
+			return true;
+	return false;
 }
 
 /* Executions use the same pages again, so they stay. */
@@ -155,7 +184,7 @@ void
 race_atomic(const void *p, size_t size, bool write)
 {
 	check_alive((uintptr_t)p);
-	look((uintptr_t)p, size, write, true);
+	look((uintptr_t)p, size, write, !is_exclusive((uintptr_t)p));
 }
 
 void
