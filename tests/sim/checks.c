@@ -21,6 +21,12 @@
 /* No run needs so long. */
 #define LONGEST (UINT64_C(30) * KERNEL_HZ)
 
+/*
+ * So many rounds a task may be queued while a worker of its node is asleep in
+ * the kernel all along.
+ */
+#define BESIDE_ROUNDS 6
+
 static uint32_t steps_in_round[VTHREADS_MAX];
 static uint32_t since_look;
 static uint64_t round_nb;
@@ -33,6 +39,9 @@ static struct place_state {
 	uint32_t last_tick;
 	unsigned int same_tick;
 	bool known;
+	/* Round since which it sleeps, and its source polls then; 0: it does not. */
+	uint64_t asleep_since;
+	uint64_t asleep_polls;
 } places[RUNTIMES_MAX][RTE_MAX_LCORE];
 
 void
@@ -82,7 +91,7 @@ static void
 check_lifo(const struct core *c, struct place_state *p)
 {
 	if (!p->known || p->last_tick != c->tick)
-		p->same_tick = 0;
+		p->same_tick = 0; /* so far */
 	p->last_tick = c->tick;
 	if (++p->same_tick > 1 + LIFO_MAX_POLLS)
 		virtual_failed("L2: worker %u polled %u tasks in one tick",
@@ -120,8 +129,8 @@ check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 	t->polls++;
 	policy_not_idle();
 	enter_place(t, c);
-	check_source_polls(c, p);
 	check_lifo(c, p);
+	check_source_polls(c, p);
 	p->known = true;
 }
 
@@ -142,6 +151,8 @@ void
 check_poll_returns(struct sim_task *t)
 {
 	enter_place(t, weir__core);
+	/* Ticks have passed under another driver: it is the first of this. */
+	places[t->rt][weir__core->worker->index].same_tick = 1;
 }
 
 void
@@ -175,6 +186,81 @@ is_driven(unsigned int rt)
 }
 
 static void
+note_sleeper(unsigned int rt, const struct worker *w)
+{
+	struct place_state *p = &places[rt][w->index];
+	uint64_t polls = peek64(&w->counters.source_polls);
+
+	/* Who pauses may be called already, and comes when the pause is over. */
+	if (!peek32(&w->active) || !peek32(&w->sleeper.asleep) ||
+	    kernel_pausing() > 0) {
+		p->asleep_since = 0;
+	} else if (p->asleep_since == 0 || p->asleep_polls != polls) {
+		p->asleep_since = round_nb;
+		p->asleep_polls = polls;
+	}
+}
+
+static void
+note_sleepers(unsigned int rt)
+{
+	unsigned int i;
+
+	for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers; i++)
+		note_sleeper(rt, sim.rt[rt]->workers[i]);
+}
+
+static bool
+in_chain(const struct task_chain *c, const struct task *t)
+{
+	const struct task *i;
+
+	for (i = c->first; i != NULL; i = i->next)
+		if (i == t)
+			return true;
+	return false;
+}
+
+/* Is it where no other worker can take it from? */
+static bool
+is_private(const struct sim_task *t)
+{
+	const struct weir_runtime *rt = sim.rt[t->rt];
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++) {
+		const struct core *c = rt->workers[i]->core;
+
+		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
+		    in_chain(&c->deferred, t->task))
+			return true;
+	}
+	return false;
+}
+
+/* H3: one that can be taken is not left beside a worker that sleeps. */
+static void
+check_beside(const struct sim_task *t)
+{
+	const struct node *home = node_of_home(t->task->home);
+	unsigned int i;
+
+	if (t->bound >= 0 || round_nb - t->queued_since < BESIDE_ROUNDS)
+		return;
+	for (i = 0; i < home->nb_places; i++) {
+		const struct worker *w = home->workers[i];
+		uint64_t since = places[t->rt][w->index].asleep_since;
+
+		if (since != 0 && round_nb - since >= BESIDE_ROUNDS &&
+		    !is_private(t))
+			virtual_failed("H3: task %u (%s) is queued for %d "
+				       "rounds, and worker %u sleeps beside it",
+				       t->id, task_name(t), BESIDE_ROUNDS,
+				       w->index);
+	}
+}
+
+static void
 check_queued(struct sim_task *t)
 {
 	if (!is_queued(t) || !is_driven(t->rt)) {
@@ -190,6 +276,7 @@ check_queued(struct sim_task *t)
 		virtual_failed("L2: task %u (%s) is queued for %d rounds and "
 			       "does not run",
 			       t->id, task_name(t), QUEUED_ROUNDS);
+	check_beside(t);
 }
 
 static bool
@@ -198,8 +285,8 @@ round_is_over(void)
 	unsigned int i;
 
 	for (i = 0; i < vthread_count(); i++)
-		if (steps_in_round[i] < ROUND_STEPS && vthread_ready(i) &&
-		    !vthread_paused(i))
+		if (steps_in_round[i] < ROUND_STEPS &&
+		    (vthread_ready(i) || vthread_paused(i)))
 			return false;
 	return true;
 }
@@ -217,6 +304,8 @@ check_round(void)
 		return;
 	memset(steps_in_round, 0, sizeof(steps_in_round));
 	round_nb++;
+	for (i = 0; i < sim.plan.nb_runtimes; i++)
+		note_sleepers(i);
 	for (i = 0; i < nb_sim_tasks; i++)
 		check_queued(&sim_tasks[i]);
 	traffic_check_round(round_nb);

@@ -149,7 +149,7 @@ plan_workload(struct plan *p)
 	p->nb_sources = pick(5);
 	p->nb_actors = 2 + pick(large ? 200 : 16);
 	p->nb_threads = pick(4);
-	p->nb_changes = pick(12);
+	p->nb_changes = pick(40);
 	p->early_end = odd(4);
 	p->hooks = odd(4);
 	if (p->early_end && odd(2))

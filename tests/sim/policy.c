@@ -6,8 +6,9 @@
  * (PCT: Burckhardt et al., ASPLOS '10), long runs and starvation those of
  * threads that are preempted where they should not be.
  *
- * No thread that can go on is held back for more than plan.starve_max steps,
- * else loops that wait for it would have no end.
+ * Under each, now and then a thread is held back where it stands: whoever counts
+ * on it to be quick loses. But no thread that can go on is held back for more
+ * than plan.starve_max steps, else loops that wait for it would have no end.
  */
 
 #include <string.h>
@@ -23,10 +24,13 @@ static uint32_t priority[VTHREADS_MAX]; /* 0: none yet */
 static uint32_t lowest;
 static uint64_t next_change; /* step */
 static unsigned int starved; /* thread */
+static unsigned int stalled; /* the same, under any policy */
+static uint64_t stalled_until;
 static uint64_t idle_cycles;
 
-/* How often priorities change, on average. */
+/* Steps between two changes of priorities, and two stalls, on average. */
 #define PCT_CHANGE 3000
+#define STALL_EACH 4000
 
 void
 policy_reset(void)
@@ -39,6 +43,8 @@ policy_reset(void)
 	next_change = 0;
 	policy_quantum = 0;
 	starved = UINT32_MAX;
+	stalled = UINT32_MAX;
+	stalled_until = 0;
 	policy_not_idle();
 }
 
@@ -137,15 +143,30 @@ held_back(const unsigned int *ready, unsigned int n)
 	return found;
 }
 
+/* Its thread is preempted where it stands, and does not come back for long. */
+static void
+maybe_stall(unsigned int thread)
+{
+	if (steps_count() < stalled_until || choice(STALL_EACH) != 0)
+		return;
+	stalled = thread;
+	stalled_until = steps_count() + 1 + choice(sim.plan.starve_max);
+}
+
 static unsigned int
 choose(void *arg, const unsigned int *ready, unsigned int n, int current)
 {
 	unsigned int i = held_back(ready, n);
 
-	if (i == n)
+	if (current >= 0)
+		maybe_stall(ready[current]);
+	if (i == n) {
 		i = choose_by_policy(ready, n, current);
-	else
+		if (ready[i] == stalled && steps_count() < stalled_until)
+			i = (i + 1) % n;
+	} else {
 		policy_quantum = choice(50);
+	}
 	passed_over[ready[i]] = steps_count();
 	return i;
 }

@@ -183,15 +183,15 @@ await_actor(struct sim_task *t)
 
 	if (t->join == NULL)
 		return;
-	if (sim.plan.current_thread[t->rt]) {
-		while (!weir_join_ended(t->join)) {
-			if (needs_help(t))
-				help(t->rt);
+	while (needs_help(t) && !weir_join_ended(t->join)) {
+		help(t->rt);
+		if (sim.plan.current_thread[t->rt])
 			task_block_on(t->rt, ACTOR_YIELD);
-		}
-	} else if (needs_help(t)) {
-		while (!weir_join_ended(t->join))
-			help(t->rt);
+	}
+	if (sim.plan.current_thread[t->rt]) {
+		/* There may be no memory for it. */
+		while (t->join != NULL && !weir_join_ended(t->join))
+			task_block_on_end(t->rt, t);
 	} else if (one_in(3)) {
 		awaiter = task_start_awaiter(t->rt, t);
 		if (awaiter != NULL)
@@ -331,8 +331,10 @@ main_thread(void *arg)
 		shut_down(i);
 	free_sources();
 	for (i = 0; i < sim.plan.nb_runtimes; i++) {
-		weir_runtime_free(sim.rt[i]);
-		sim.rt[i] = NULL;
+		struct weir_runtime *rt = sim.rt[i];
+
+		sim.rt[i] = NULL; /* nobody is to look at it */
+		weir_runtime_free(rt);
 	}
 	tasks_drop_references();
 	tasks_check_end();

@@ -236,6 +236,7 @@ struct sim_task {
 	unsigned int rt;
 	int bound; /* worker, or -1 */
 	bool job;
+	bool small; /* its state is the smallest */
 	bool aborted;
 	bool running;
 	unsigned int drops;
@@ -294,6 +295,9 @@ task_start_awaiter(unsigned int rt, struct sim_task *other);
 /* A task of the kind, in the calling thread's block_on. */
 void
 task_block_on(unsigned int rt, enum actor actor);
+/* The same, until the other has ended. */
+void
+task_block_on_end(unsigned int rt, struct sim_task *other);
 /* A job of the blocking pool. */
 struct sim_task *
 task_start_job(unsigned int rt);

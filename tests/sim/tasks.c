@@ -95,7 +95,14 @@ yield_poll(struct weir_context *ctx, struct sim_task *t)
 static int
 slow_poll(struct weir_context *ctx, struct sim_task *t)
 {
-	work(1 + any(400), any(4000));
+	struct sim_task *other = NULL;
+
+	/* It waits behind, unless another worker takes it. */
+	if (one_in(2))
+		other = task_start(t->rt, ACTOR_LEAF, -1);
+	if (other != NULL)
+		task_detach(other);
+	work(1 + any(one_in(4) ? 6000 : 400), any(4000));
 	return yield_poll(ctx, t);
 }
 
@@ -502,10 +509,16 @@ fill(struct state *s, struct sim_task *t, size_t filler)
 	memset(s->filler, (int)(t->id & 0xff), filler);
 }
 
+static unsigned int
+size_of(const struct sim_task *t)
+{
+	return t->small ? 0 : t->id % SIZES;
+}
+
 static void
 check_filler(const struct state *s)
 {
-	size_t i, n = sizes[s->t->id % SIZES];
+	size_t i, n = sizes[size_of(s->t)];
 
 	for (i = 0; i < n; i++)
 		if (s->filler[i] != (s->t->id & 0xff))
@@ -617,9 +630,9 @@ spawn(struct sim_task *t, const struct weir_spawn_attr *attr)
 	} u;
 	struct weir_runtime *rt = sim.rt[t->rt];
 
-	fill(&u.state, t, sizes[t->id % SIZES]);
-	t->join = t->job ? weir_blocking_spawn(rt, &ops[t->id % SIZES], &u) :
-			   weir_task_spawn(rt, &ops[t->id % SIZES], &u, attr);
+	fill(&u.state, t, sizes[size_of(t)]);
+	t->join = t->job ? weir_blocking_spawn(rt, &ops[size_of(t)], &u) :
+			   weir_task_spawn(rt, &ops[size_of(t)], &u, attr);
 	if (t->join == NULL)
 		return not_started(t);
 	t->task = (struct task *)t->join;
@@ -742,26 +755,46 @@ task_start_job(unsigned int rt)
 	return spawn(t, NULL);
 }
 
-void
-task_block_on(unsigned int rt, enum actor actor)
+static void
+block_on(struct sim_task *t)
 {
-	struct sim_task *t = new_task(rt, &kinds[actor]);
 	struct state state;
 	uint64_t result = 0;
 	int rc;
 
-	if (t == NULL)
-		return;
 	/* The smallest, which needs no filler. */
-	t->id -= t->id % SIZES;
+	t->small = true;
 	fill(&state, t, 0);
-	rc = weir_runtime_block_on(sim.rt[rt], &ops[0], &state, &result);
+	rc = weir_runtime_block_on(sim.rt[t->rt], &ops[0], &state, &result);
 	if (t->drops == 0) {
 		rte_errno = -rc;
 		not_started(t);
-		return;
+	} else {
+		task_check_outcome(t, rc, result);
 	}
-	task_check_outcome(t, rc, result);
+	/* Those who call this in a loop need no more than one. */
+	if (t == &sim_tasks[nb_sim_tasks - 1])
+		nb_sim_tasks--;
+}
+
+void
+task_block_on(unsigned int rt, enum actor actor)
+{
+	struct sim_task *t = new_task(rt, &kinds[actor]);
+
+	if (t != NULL)
+		block_on(t);
+}
+
+void
+task_block_on_end(unsigned int rt, struct sim_task *other)
+{
+	struct sim_task *t = new_task(rt, &awaiter);
+
+	if (t == NULL)
+		return;
+	t->partner = other;
+	block_on(t);
 }
 
 static bool
