@@ -150,9 +150,13 @@ check_poll_leaves(struct sim_task *t)
 void
 check_poll_returns(struct sim_task *t)
 {
-	enter_place(t, weir__core);
+	const struct core *c = weir__core;
+	struct place_state *p = &places[t->rt][c->worker->index];
+
+	enter_place(t, c);
 	/* Ticks have passed under another driver: it is the first of this. */
-	places[t->rt][weir__core->worker->index].same_tick = 1;
+	p->last_tick = c->tick;
+	p->same_tick = 1;
 }
 
 void

@@ -122,11 +122,16 @@ add_actor(struct sim_task *t)
 		actors[nb_actors++] = t;
 }
 
+/* Some find more than others. */
 static enum actor
 any_actor(void)
 {
+	static const enum actor often[] = { ACTOR_BOUND, ACTOR_PAIR,
+					    ACTOR_SLEEPER, ACTOR_TREE };
 	enum actor actor = (enum actor)any(ACTOR_FORWARDER);
 
+	if (one_in(2))
+		return often[any(RTE_DIM(often))];
 	/* A failure may end the runtime. */
 	if (actor == ACTOR_FAIL &&
 	    (sim.plan.options[0].on_failure == WEIR_FAILURE_SHUTDOWN ||
@@ -154,7 +159,7 @@ start_actors(void)
 		rt = any(sim.plan.nb_runtimes);
 		if (actor == ACTOR_EVENT && !task_has_event(rt))
 			continue;
-		if (actor == ACTOR_BOUND || one_in(8))
+		if (actor == ACTOR_BOUND || one_in(3))
 			worker = (int)any(sim.plan.nb_workers[rt]);
 		add_actor(task_start(rt, actor, worker));
 	}
@@ -170,7 +175,7 @@ needs_help(const struct sim_task *t)
 static void
 help(unsigned int rt)
 {
-	task_wake_all_sleepers();
+	task_wake_sleepers(1);
 	task_post_event(rt);
 	sim_sleep(1 + any(20000));
 }

@@ -314,11 +314,9 @@ void
 task_detach(struct sim_task *t);
 void
 task_abort(struct sim_task *t);
-/* Wakes some, or all that wait. */
+/* Wakes one in so many. */
 void
-task_wake_sleepers(unsigned int n);
-void
-task_wake_all_sleepers(void);
+task_wake_sleepers(unsigned int share);
 /* An event of a runtime's, which may be refused. */
 void
 task_events_open(unsigned int rt);

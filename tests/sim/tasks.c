@@ -695,6 +695,8 @@ task_start(unsigned int rt, enum actor actor, int worker)
 	if (t == NULL)
 		return NULL;
 	t->bound = worker;
+	if (actor == ACTOR_SLEEPER)
+		t->n = any(30);
 	if (actor == ACTOR_TREE) {
 		t->n = any(FAN_OUT + 1);
 		t->salt = any(DEPTH);
@@ -872,27 +874,13 @@ task_abort(struct sim_task *t)
 }
 
 void
-task_wake_sleepers(unsigned int n)
-{
-	unsigned int i, id;
-
-	for (i = 0; i < n && nb_sim_tasks > 0; i++) {
-		id = any(nb_sim_tasks);
-		if (sim_tasks[id].kind != &kinds[ACTOR_SLEEPER])
-			continue;
-		sim_tasks[id].tokens++;
-		wake(&sim_tasks[id]);
-	}
-}
-
-void
-task_wake_all_sleepers(void)
+task_wake_sleepers(unsigned int share)
 {
 	unsigned int i;
 
 	for (i = 0; i < nb_sim_tasks; i++) {
 		if (sim_tasks[i].kind != &kinds[ACTOR_SLEEPER] ||
-		    sim_tasks[i].drops > 0)
+		    sim_tasks[i].drops > 0 || !one_in(share))
 			continue;
 		sim_tasks[i].tokens++;
 		wake(&sim_tasks[i]);

@@ -10,6 +10,7 @@
 
 #include "sched/weir_dump.h"
 #include "sim.h"
+#include "weir_event.h"
 
 #define THREADS_MAX 8
 
@@ -92,7 +93,7 @@ look(unsigned int rt)
 static void
 use(unsigned int rt)
 {
-	switch (any(8)) {
+	switch (any(12)) {
 	case 0:
 		use_and_wait(rt);
 		break;
@@ -115,7 +116,7 @@ use(unsigned int rt)
 		task_abort(&sim_tasks[any(nb_sim_tasks)]);
 		break;
 	default:
-		task_wake_sleepers(10);
+		task_wake_sleepers(1 + any(3));
 		break;
 	}
 }
@@ -217,10 +218,23 @@ disturb(unsigned int rt)
 	seen[SEEN_CLOSED]++;
 }
 
+/* Workers look into their arrays of sources meanwhile. */
+static void
+come_and_go(unsigned int rt)
+{
+	struct weir_event *event =
+		weir_event_create(sim.rt[rt], any(sim.plan.nb_workers[rt]));
+
+	if (event == NULL)
+		return;
+	weir_event_post(event);
+	weir_event_free(event);
+}
+
 static void
 change(unsigned int rt)
 {
-	switch (any(8)) {
+	switch (any(9)) {
 	case 0:
 	case 1:
 		retire(rt);
@@ -234,6 +248,9 @@ change(unsigned int rt)
 		break;
 	case 5:
 		disturb(rt);
+		break;
+	case 6:
+		come_and_go(rt);
 		break;
 	default:
 		weir_worker_park_set(sim.rt[rt], any(sim.plan.nb_workers[rt]),
