@@ -11,6 +11,18 @@ import subprocess
 import sys
 import tempfile
 
+HELP = """\
+tools/test [SUITE [OPTION...]]...   sets up, builds and runs; all suites if none
+tools/test --list                   names them
+
+What follows a suite's name from the first argument that begins with "-" goes to
+each of the suite's programs, up to the next suite's name:
+
+    tools/test sim --seeds 5000
+    tools/test unit sim --seed 42
+
+Such a run has no limit of time, and the end of its output is shown."""
+
 TAIL_LINES = 60  # a report of a sanitizer's
 BUILD_SECONDS = 1200
 SKIP_STATUS = 77
@@ -88,6 +100,9 @@ SUITES = {
     "tsan-system": Suite(
         "whole programs, under the same", ["build", "test"], "tsan",
         meson_programs("tsanable"), TSAN, FIXED_ADDRESSES, patience=3),
+    "sim": Suite(
+        "the scheduler on virtual threads, seed by seed", ["build", "test"],
+        "test", meson_programs("sim")),
     "valgrind": Suite(
         "unit, under memcheck", ["build", "test"], "test",
         meson_programs("unit"), wrapper=[
@@ -191,9 +206,10 @@ def print_case(case):
           + (f" ({case.note})" if case.note else ""), flush=True)
 
 
-def run_program(suite, program):
-    timeout = program.timeout * suite.patience
-    status, out, err = execute(suite.wrapper + program.argv,
+def run_program(suite, program, options):
+    # Whoever gives options decides how long it takes, and wants to read it.
+    timeout = None if options else program.timeout * suite.patience
+    status, out, err = execute(suite.wrapper + program.argv + options,
                                {**program.env, **suite.env}, timeout)
     cases = [c if c.status != "skipped" or c.note else
              Case(c.name, "failed", "skipped without a reason")
@@ -202,7 +218,7 @@ def run_program(suite, program):
              for c in cases]
     for case in cases:
         print_case(case)
-    if any(c.status == "failed" for c in cases):
+    if options or any(c.status == "failed" for c in cases):
         for title, lines in (("stdout", out), ("stderr", err)):
             if lines:
                 print(f"-- end of {program.name}'s {title}:")
@@ -224,7 +240,7 @@ def prepare(suite):
     return Case(" ".join(argv), "failed", ending(status)) if status else None
 
 
-def run_suite(name):
+def run_suite(name, options):
     suite = SUITES[name]
     print(f"== {name}: {suite.about}", flush=True)
     failure = prepare(suite)
@@ -233,14 +249,15 @@ def run_suite(name):
         failure = failure or Case("programs", "failed", "there are none")
         print_case(failure)
         return [failure]
-    return [c for program in programs for c in run_program(suite, program)]
+    return [c for program in programs
+            for c in run_program(suite, program, options)]
 
 
-def run_suites(names):
+def run_suites(wanted):
     counts = collections.Counter()
     failures = []
-    for name in names:
-        for case in run_suite(name):
+    for name, options in wanted:
+        for case in run_suite(name, options):
             counts[case.status] += 1
             if case.status == "failed":
                 failures.append(f"{name}: {case.name}")
@@ -251,16 +268,37 @@ def run_suites(names):
     return 0 if counts["passed"] and not counts["failed"] else 1
 
 
+def parse(arguments):
+    """(suite, options) for each that is named, or None after a complaint.
+
+    A suite's options begin behind its name with the first that looks like one,
+    and end before the next suite's name.
+    """
+    wanted = []
+    for argument in arguments:
+        options = wanted[-1][1] if wanted else []
+        if argument in SUITES:
+            wanted.append((argument, []))
+        elif wanted and (options or argument.startswith("-")):
+            options.append(argument)
+        else:
+            print(f"tools/test: no suite '{argument}'; there are:", *SUITES,
+                  file=sys.stderr)
+            return None
+    return wanted or [(name, []) for name in SUITES]
+
+
 def main(arguments):
-    if "--list" in arguments:
+    if arguments[:1] == ["--help"]:
+        print(HELP)
+        return 0
+    if arguments[:1] == ["--list"]:
         for name, suite in SUITES.items():
             print(f"{name:16}{suite.about}")
         return 0
-    for name in arguments:
-        if name not in SUITES:
-            print(f"tools/test: no suite '{name}'; there are:", *SUITES,
-                  file=sys.stderr)
-            return 2
+    wanted = parse(arguments)
+    if wanted is None:
+        return 2
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, on_signal)
     # DPDK keeps its files of a process here; away with them, and with those
@@ -268,7 +306,7 @@ def main(arguments):
     scratch = tempfile.mkdtemp(prefix="weir-test-")
     os.environ["RUNTIME_DIRECTORY"] = scratch
     try:
-        return run_suites(arguments or list(SUITES))
+        return run_suites(wanted)
     except Stopped as stop:
         return 128 + stop.args[0]
     finally:

@@ -71,10 +71,25 @@ weir__source_set_open(struct source_set *s)
 	pthread_mutex_unlock(&s->registry->mutex);
 }
 
+/* Nobody looks at it any more. */
+static void
+destroy(struct weir_source *src)
+{
+	if (src->ops->fini != NULL)
+		src->ops->fini(src->priv);
+	give_back(src);
+}
+
 void
 weir__source_set_fini(struct source_set *s)
 {
-	give_back(atomic_ptr_load(&s->array, RELAXED));
+	struct source_array *a = atomic_ptr_load(&s->array, RELAXED);
+	unsigned int i;
+
+	for (i = 0; a != NULL && i < a->n; i++)
+		if (a->s[i]->freed)
+			destroy(a->s[i]);
+	give_back(a);
 }
 
 const struct source_array *
@@ -281,17 +296,16 @@ weir_source_free(void *priv)
 	pthread_mutex_lock(&registry->mutex);
 	set = source_home(src);
 	rc = replace_array(set, src, NULL, &old);
-	pthread_mutex_unlock(&registry->mutex);
 	/*
-	 * Out of memory, the source stays in the array and is not freed: it is
+	 * Out of memory, the source stays in the array until that goes: it is
 	 * closed and unarmed, so nobody enters the driver again.
 	 */
+	src->freed = rc < 0;
+	pthread_mutex_unlock(&registry->mutex);
 	if (rc < 0)
 		return;
 	retire_arrays(registry, &old, 1);
-	if (src->ops->fini != NULL)
-		src->ops->fini(priv);
-	give_back(src);
+	destroy(src);
 }
 
 static void

@@ -68,6 +68,8 @@ struct weir_source {
 	bool slept;	 /* ops->sleep was called, and ops->wake not yet */
 	bool trusted;	 /* its interrupt has ended a sleep before */
 	uint8_t strikes; /* sleeps that it should have ended */
+	/* With the registry's mutex: its user has freed it, without memory. */
+	bool freed;
 
 	uint8_t priv[] weir_cache_aligned;
 };

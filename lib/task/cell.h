@@ -22,7 +22,11 @@ struct task;
 #define CELL_CLASSES 3
 #define CELL_CLASS_MALLOC CELL_CLASSES
 #define CELL_MIN_SIZE 128
+
+/* Tests shrink it. */
+#ifndef CELL_CACHE_SIZE
 #define CELL_CACHE_SIZE 256
+#endif
 
 struct cell_pools {
 	unsigned int socket;

@@ -201,6 +201,26 @@ source_without_memory_is_not_made(void **state)
 	weir_null_free(null);
 }
 
+/* It goes with the runtime: its user has no more of it. */
+static void
+source_freed_without_memory_is_not_lost(void **state)
+{
+	struct weir_runtime *rt;
+	struct weir_null *null;
+	size_t before;
+
+	rig_runtime_free(rig_runtime(1));
+	before = heap_in_use();
+	rt = rig_runtime(1);
+	null = weir_null_create(rt, 0);
+	assert_non_null(null);
+	grant(0);
+	weir_null_free(null);
+	grant(UINT32_MAX);
+	rig_runtime_free(rt);
+	assert_int_equal(heap_in_use(), before);
+}
+
 /* Whichever allocation is the one that fails. */
 static void
 runtime_without_memory_is_not_made(void **state)
@@ -245,6 +265,7 @@ main(void)
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 1),
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
 		TEST(source_without_memory_is_not_made, 1),
+		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
 	};
 

@@ -5,7 +5,8 @@
  *
  * V1 A switch happens only in switch_to(), so whatever stands between two calls
  *    of this file is one step.
- * V2 A thread's stack and its number are a function of the order of starts.
+ * V2 A thread's stack and its number are a function of the order of starts and
+ *    of when those before it were reaped.
  */
 
 #include <stdio.h>
@@ -19,13 +20,14 @@
 
 #define STACK_SIZE (128 * 1024)
 #define LOCALS_MAX 8
-#define LOCAL_BYTES 64
+#define LOCAL_BYTES 128
 
 enum state {
 	READY,
 	WAITING,
 	PAUSED,
-	ENDED
+	ENDED,
+	REAPED
 };
 
 struct vthread {
@@ -108,9 +110,16 @@ can_go_on(const struct vthread *t)
 	case PAUSED:
 		return world->progress - t->steps_of_progress != t->paused_at;
 	case ENDED:
+	case REAPED:
 		break;
 	}
 	return false;
+}
+
+static bool
+has_ended(const struct vthread *t)
+{
+	return t->state == ENDED || t->state == REAPED;
 }
 
 /* Back to vthreads_run(). */
@@ -157,7 +166,7 @@ reschedule(enum state state)
 		if (n > 0)
 			break;
 		for (i = 0; i < world->n; i++)
-			if (world->threads[i].state != ENDED)
+			if (!has_ended(&world->threads[i]))
 				break;
 		if (i == world->n)
 			leave();
@@ -185,14 +194,28 @@ entry(void)
 	die("an ended thread went on");
 }
 
+/* The first number that nobody has. */
+static unsigned int
+new_id(void)
+{
+	unsigned int id;
+
+	for (id = 0; id < world->n && world->threads[id].state != REAPED; id++)
+		;
+	if (id == VTHREADS_MAX)
+		die("too many threads");
+	if (id == world->n)
+		world->n++;
+	return id;
+}
+
 unsigned int
 vthread_start(const char *name, void (*main)(void *arg), void *arg)
 {
-	unsigned int id = world->n, i;
+	const unsigned int id = new_id();
 	struct vthread *t = &world->threads[id];
+	unsigned int i;
 
-	if (id == VTHREADS_MAX)
-		die("too many threads");
 	memset(t, 0, sizeof(*t));
 	t->main = main;
 	t->arg = arg;
@@ -204,7 +227,6 @@ vthread_start(const char *name, void (*main)(void *arg), void *arg)
 	t->context.uc_stack.ss_size = STACK_SIZE;
 	t->context.uc_link = NULL;
 	makecontext(&t->context, entry, 0);
-	world->n++;
 	return id;
 }
 
@@ -269,7 +291,15 @@ vthread_name(unsigned int thread)
 bool
 vthread_ended(unsigned int thread)
 {
-	return world->threads[thread].state == ENDED;
+	return has_ended(&world->threads[thread]);
+}
+
+void
+vthread_reap(unsigned int thread)
+{
+	if (world->threads[thread].state != ENDED)
+		die("only what has ended can be reaped, once");
+	world->threads[thread].state = REAPED;
 }
 
 bool
@@ -313,6 +343,12 @@ vthread_progress(void)
 }
 
 void
+vthreads_progress(void)
+{
+	world->progress++;
+}
+
+void
 vthread_where(const char *file, int line)
 {
 	world->threads[world->current].file = file;
@@ -330,6 +366,12 @@ bool
 vthread_ready(unsigned int thread)
 {
 	return can_go_on(&world->threads[thread]);
+}
+
+bool
+vthread_paused(unsigned int thread)
+{
+	return world->threads[thread].state == PAUSED;
 }
 
 bool

@@ -61,6 +61,9 @@ const char *
 vthread_name(unsigned int thread);
 bool
 vthread_ended(unsigned int thread);
+/* It has ended, and nobody will ask for it again: another may get its number. */
+void
+vthread_reap(unsigned int thread);
 
 /* Does this program run virtual threads now? */
 bool
@@ -87,6 +90,9 @@ vthread_pause(bool at_once);
 /* Something has changed that a loop may wait for. */
 void
 vthread_progress(void);
+/* The same, by none of the threads: the clock. */
+void
+vthreads_progress(void);
 
 /* Where the thread is, for reports. */
 void
@@ -96,6 +102,9 @@ vthread_where_get(unsigned int thread, const char **file, int *line);
 /* Can it go on? For reports. */
 bool
 vthread_ready(unsigned int thread);
+/* Is it in vthread_pause()? */
+bool
+vthread_paused(unsigned int thread);
 
 /* Is this address on the stack of that thread? */
 bool

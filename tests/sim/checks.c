@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What must hold at each poll of a task, at each round, and whenever no thread
+ * can go on. A round is over when each thread that does not wait has made
+ * ROUND_STEPS steps: so bounds that are given in rounds hold under any policy.
+ *
+ * It looks at the library's data as it lies there, without a step.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define ROUND_STEPS 500
+/* How often it is looked whether a round is over. */
+#define ROUND_LOOK 64
+/* A task that is queued runs within so many rounds. */
+#define QUEUED_ROUNDS 400
+/* No run needs so long. */
+#define LONGEST (UINT64_C(30) * KERNEL_HZ)
+
+/*
+ * So many rounds a task may be queued while a worker of its node is asleep in
+ * the kernel all along.
+ */
+#define BESIDE_ROUNDS 6
+
+static uint32_t steps_in_round[VTHREADS_MAX];
+static uint32_t since_look;
+static uint64_t round_nb;
+
+/* By worker: who is in a poll; what it saw of its ticks and its source polls. */
+static struct place_state {
+	struct sim_task *polls;
+	uint64_t source_polls;
+	uint32_t tick_of_poll;
+	uint32_t last_tick;
+	unsigned int same_tick;
+	bool known;
+	/* Round since which it sleeps, and its source polls then; 0: it does not. */
+	uint64_t asleep_since;
+	uint64_t asleep_polls;
+} places[RUNTIMES_MAX][RTE_MAX_LCORE];
+
+void
+checks_reset(void)
+{
+	memset(steps_in_round, 0, sizeof(steps_in_round));
+	memset(places, 0, sizeof(places));
+	since_look = 0;
+	round_nb = 1;
+}
+
+static uint64_t
+peek64(const struct atomic_u64 *a)
+{
+	return a->v;
+}
+
+static uint32_t
+peek32(const struct atomic_u32 *a)
+{
+	return a->v;
+}
+
+/* L1: the sources are polled in time, as far as tasks let the worker. */
+static void
+check_source_polls(const struct core *c, struct place_state *p)
+{
+	const struct worker *w = c->worker;
+	uint64_t polls = peek64(&w->counters.source_polls);
+
+	if (!p->known || polls != p->source_polls) {
+		p->source_polls = polls;
+		p->tick_of_poll = c->tick;
+	}
+	if (c->tick - p->tick_of_poll > w->rt->options.event_interval)
+		virtual_failed("L1: worker %u has not polled for %u ticks",
+			       w->index, c->tick - p->tick_of_poll);
+	if (c->now > c->last_poll &&
+	    c->now - c->last_poll > w->rt->max_poll_gap)
+		virtual_failed("L1: worker %u has not polled for %" PRIu64
+			       " cycles",
+			       w->index, c->now - c->last_poll);
+}
+
+/* L2: the LIFO slot wins a few times in a row only. */
+static void
+check_lifo(const struct core *c, struct place_state *p)
+{
+	if (!p->known || p->last_tick != c->tick)
+		p->same_tick = 0; /* so far */
+	p->last_tick = c->tick;
+	if (++p->same_tick > 1 + LIFO_MAX_POLLS)
+		virtual_failed("L2: worker %u polled %u tasks in one tick",
+			       c->worker->index, p->same_tick);
+}
+
+static void
+enter_place(struct sim_task *t, const struct core *c)
+{
+	struct place_state *p = &places[t->rt][c->worker->index];
+
+	if (p->polls != NULL)
+		virtual_failed("C1: tasks %u and %u run on worker %u at once",
+			       p->polls->id, t->id, c->worker->index);
+	p->polls = t;
+	if (c->worker->rt != sim.rt[t->rt])
+		virtual_failed("task %u runs on another runtime", t->id);
+	if (!sim.plan.current_thread[t->rt] &&
+	    rte_lcore_id() != c->worker->lcore)
+		virtual_failed("C4: worker %u runs with lcore id %u",
+			       c->worker->index, rte_lcore_id());
+}
+
+void
+check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
+{
+	const struct core *c = ctx->core;
+	struct place_state *p = &places[t->rt][c->worker->index];
+
+	if (t->running)
+		virtual_failed("T1: task %u runs twice at once", t->id);
+	if (t->drops > 0)
+		virtual_failed("K1: task %u runs after its end", t->id);
+	t->running = true;
+	t->polls++;
+	policy_not_idle();
+	enter_place(t, c);
+	check_lifo(c, p);
+	check_source_polls(c, p);
+	p->known = true;
+}
+
+void
+check_poll_ends(struct sim_task *t)
+{
+	t->running = false;
+	places[t->rt][weir__core->worker->index].polls = NULL;
+}
+
+void
+check_poll_leaves(struct sim_task *t)
+{
+	places[t->rt][weir__core->worker->index].polls = NULL;
+}
+
+void
+check_poll_returns(struct sim_task *t)
+{
+	const struct core *c = weir__core;
+	struct place_state *p = &places[t->rt][c->worker->index];
+
+	enter_place(t, c);
+	/* Ticks have passed under another driver: it is the first of this. */
+	p->last_tick = c->tick;
+	p->same_tick = 1;
+}
+
+void
+check_dropped(struct sim_task *t)
+{
+	if (t->running)
+		virtual_failed("T1: task %u is dropped while it runs", t->id);
+	if (t->drops > 0)
+		virtual_failed("K1: task %u is dropped twice", t->id);
+	policy_not_idle();
+}
+
+/* Is it in a queue, to be run by a worker? */
+static bool
+is_queued(const struct sim_task *t)
+{
+	uint64_t word;
+
+	if (t->drops > 0 || t->task == NULL || t->job || t->running)
+		return false;
+	word = peek64(&t->task->state.word);
+	return (word & STATE_NOTIFIED) &&
+	       !(word & (STATE_RUNNING | STATE_COMPLETE));
+}
+
+/* Does somebody drive this runtime? */
+static bool
+is_driven(unsigned int rt)
+{
+	return sim.rt[rt] != NULL && !sim.plan.current_thread[rt];
+}
+
+static void
+note_sleeper(unsigned int rt, const struct worker *w)
+{
+	struct place_state *p = &places[rt][w->index];
+	uint64_t polls = peek64(&w->counters.source_polls);
+
+	/* Who pauses may be called already, and comes when the pause is over. */
+	if (!peek32(&w->active) || !peek32(&w->sleeper.asleep) ||
+	    kernel_pausing() > 0) {
+		p->asleep_since = 0;
+	} else if (p->asleep_since == 0 || p->asleep_polls != polls) {
+		p->asleep_since = round_nb;
+		p->asleep_polls = polls;
+	}
+}
+
+static void
+note_sleepers(unsigned int rt)
+{
+	unsigned int i;
+
+	for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers; i++)
+		note_sleeper(rt, sim.rt[rt]->workers[i]);
+}
+
+static bool
+in_chain(const struct task_chain *c, const struct task *t)
+{
+	const struct task *i;
+
+	for (i = c->first; i != NULL; i = i->next)
+		if (i == t)
+			return true;
+	return false;
+}
+
+/* Is it where no other worker can take it from? */
+static bool
+is_private(const struct sim_task *t)
+{
+	const struct weir_runtime *rt = sim.rt[t->rt];
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++) {
+		const struct core *c = rt->workers[i]->core;
+
+		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
+		    in_chain(&c->deferred, t->task))
+			return true;
+	}
+	return false;
+}
+
+/* H3: one that can be taken is not left beside a worker that sleeps. */
+static void
+check_beside(const struct sim_task *t)
+{
+	const struct node *home = node_of_home(t->task->home);
+	unsigned int i;
+
+	if (t->bound >= 0 || round_nb - t->queued_since < BESIDE_ROUNDS)
+		return;
+	for (i = 0; i < home->nb_places; i++) {
+		const struct worker *w = home->workers[i];
+		uint64_t since = places[t->rt][w->index].asleep_since;
+
+		if (since != 0 && round_nb - since >= BESIDE_ROUNDS &&
+		    !is_private(t))
+			virtual_failed("H3: task %u (%s) is queued for %d "
+				       "rounds, and worker %u sleeps beside it",
+				       t->id, task_name(t), BESIDE_ROUNDS,
+				       w->index);
+	}
+}
+
+static void
+check_queued(struct sim_task *t)
+{
+	if (!is_queued(t) || !is_driven(t->rt)) {
+		t->queued_since = 0;
+		return;
+	}
+	/* It has run meanwhile, and is queued again. */
+	if (t->queued_since == 0 || t->polls != t->queued_polls) {
+		t->queued_since = round_nb;
+		t->queued_polls = t->polls;
+	}
+	if (round_nb - t->queued_since > QUEUED_ROUNDS)
+		virtual_failed("L2: task %u (%s) is queued for %d rounds and "
+			       "does not run",
+			       t->id, task_name(t), QUEUED_ROUNDS);
+	check_beside(t);
+}
+
+static bool
+round_is_over(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < vthread_count(); i++)
+		if (steps_in_round[i] < ROUND_STEPS &&
+		    (vthread_ready(i) || vthread_paused(i)))
+			return false;
+	return true;
+}
+
+void
+check_round(void)
+{
+	unsigned int i;
+
+	steps_in_round[vthread_self()]++;
+	if (++since_look < ROUND_LOOK)
+		return;
+	since_look = 0;
+	if (!round_is_over())
+		return;
+	memset(steps_in_round, 0, sizeof(steps_in_round));
+	round_nb++;
+	for (i = 0; i < sim.plan.nb_runtimes; i++)
+		note_sleepers(i);
+	for (i = 0; i < nb_sim_tasks; i++)
+		check_queued(&sim_tasks[i]);
+	traffic_check_round(round_nb);
+}
+
+/* Does a worker of the node sleep, that nobody has called? */
+static const struct worker *
+sleeper_of(const struct node *node)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->nb_places; i++)
+		if (peek32(&node->workers[i]->active) &&
+		    peek32(&node->workers[i]->sleeper.asleep))
+			return node->workers[i];
+	return NULL;
+}
+
+static void
+check_not_lost(const struct sim_task *t)
+{
+	const struct worker *w = NULL;
+
+	if (!is_queued(t) || !is_driven(t->rt))
+		return;
+	if (t->bound < 0)
+		w = sleeper_of(node_of_home(t->task->home));
+	else if (peek32(&sim.rt[t->rt]->workers[t->bound]->sleeper.asleep))
+		w = sim.rt[t->rt]->workers[t->bound];
+	if (w != NULL)
+		virtual_failed(
+			"lost wake-up: task %u (%s) is queued, and worker "
+			"%u sleeps beside it",
+			t->id, task_name(t), w->index);
+}
+
+void
+check_stuck(bool all)
+{
+	unsigned int i;
+
+	if (kernel_now() > LONGEST)
+		virtual_failed("the run does not end: nothing has happened for "
+			       "long");
+	if (!all)
+		return;
+	seen[SEEN_SLEEPS]++;
+	for (i = 0; i < nb_sim_tasks; i++)
+		check_not_lost(&sim_tasks[i]);
+	traffic_check_quiet();
+}

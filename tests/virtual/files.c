@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a thread can wait for with epoll: a file has had an event, or not. Who
+ * is told about it has looked into it, as edge-triggered epoll and EAL, which
+ * reads what it waited for, have it.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_epoll.h>
+
+#include "kernel.h"
+#include "wraps.h"
+
+/* Those below are the real kernel's. */
+#define FIRST_FD 100000
+#define MAX_FILES 4096
+
+struct file {
+	bool open;
+	bool event;
+	struct file *watcher; /* an epoll file, or NULL */
+	struct rte_epoll_event *about;
+};
+
+static struct file files[MAX_FILES];
+static unsigned int used; /* all behind them are as new */
+
+void
+kernel_files_reset(void)
+{
+	memset(files, 0, used * sizeof(files[0]));
+	used = 0;
+}
+
+static struct file *
+file_of(int fd)
+{
+	unsigned int i = (unsigned int)(fd - FIRST_FD);
+
+	if (i >= used || !files[i].open)
+		virtual_failed("a file is used that is not open");
+	return &files[i];
+}
+
+int
+kernel_file_open(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < used && files[i].open; i++)
+		;
+	if (i == MAX_FILES)
+		virtual_failed("more than %d files", MAX_FILES);
+	if (i == used)
+		used++;
+	memset(&files[i], 0, sizeof(files[i]));
+	files[i].open = true;
+	kernel_counts.files++;
+	return FIRST_FD + (int)i;
+}
+
+void
+kernel_file_signal(int fd)
+{
+	struct file *f = file_of(fd);
+
+	virtual_release(f);
+	f->event = true;
+	vthread_progress();
+}
+
+int
+__wrap_eventfd(unsigned int count, int flags)
+{
+	return kernel_file_open();
+}
+
+int
+__wrap_epoll_create1(int flags)
+{
+	return kernel_file_open();
+}
+
+ssize_t
+__wrap_write(int fd, const void *p, size_t size)
+{
+	if (fd < FIRST_FD)
+		return __real_write(fd, p, size);
+	virtual_call("write");
+	kernel_file_signal(fd);
+	return (ssize_t)size;
+}
+
+int
+__wrap_close(int fd)
+{
+	struct file *f;
+	unsigned int i;
+
+	if (fd < FIRST_FD)
+		return __real_close(fd);
+	f = file_of(fd);
+	f->open = false;
+	kernel_counts.files--;
+	for (i = 0; i < used; i++)
+		if (files[i].watcher == f)
+			files[i].watcher = NULL;
+	return 0;
+}
+
+int
+__wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event)
+{
+	struct file *watcher = file_of(epfd), *f = file_of(fd);
+
+	virtual_call("rte_epoll_ctl");
+	if (op == EPOLL_CTL_ADD && f->watcher != NULL)
+		return -EEXIST;
+	if (op == EPOLL_CTL_DEL && f->watcher != watcher)
+		return -ENOENT;
+	f->watcher = op == EPOLL_CTL_ADD ? watcher : NULL;
+	f->about = event;
+	event->epfd = epfd;
+	event->fd = fd;
+	return 0;
+}
+
+static bool
+has_event(const void *watcher)
+{
+	unsigned int i;
+
+	for (i = 0; i < used; i++)
+		if (files[i].event && files[i].watcher == watcher)
+			return true;
+	return false;
+}
+
+int
+__wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
+				    int n, int timeout_ms)
+{
+	const struct file *watcher = file_of(epfd);
+	int got = 0;
+	unsigned int i;
+
+	virtual_call("rte_epoll_wait");
+	/* A signal. */
+	if (kernel_chance(KERNEL_SPURIOUS))
+		return -1;
+	kernel_await_until(has_event, watcher,
+			   timeout_ms < 0 ?
+				   UINT64_MAX :
+				   kernel_now() + (uint64_t)timeout_ms *
+							  (KERNEL_HZ / 1000));
+	for (i = 0; i < used && got < n; i++) {
+		if (!files[i].event || files[i].watcher != watcher)
+			continue;
+		files[i].event = false;
+		virtual_acquire(&files[i]);
+		events[got++] = *files[i].about;
+	}
+	return got;
+}
