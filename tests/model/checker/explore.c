@@ -39,7 +39,11 @@ static struct {
 	uint64_t steps;
 	bool failed;
 	bool replaying;
-	uint64_t all_steps;
+	uint64_t outcomes; /* met so far */
+	struct {
+		void (*main)(void *arg);
+		void *arg;
+	} starts[MEMORY_THREADS];
 	struct explored *result;
 } run KEPT;
 
@@ -153,8 +157,31 @@ begin(const struct model *model, struct explored *result)
 	run.model = model;
 	run.result = result;
 	run.failed = false;
+	run.outcomes = 0;
 	seen_reset();
 	globals_save();
+}
+
+/* Against what the model says that will be met. */
+static void
+judge(struct explored *result)
+{
+	const char *fails = run.model->fails;
+	uint64_t missed = run.model->outcomes & ~run.outcomes;
+
+	if (fails != NULL && result->outcome == OUTCOME_FAILS) {
+		if (strstr(result->failure, fails) != NULL)
+			result->outcome = OUTCOME_HOLDS;
+	} else if (result->outcome == OUTCOME_HOLDS && fails != NULL) {
+		result->outcome = OUTCOME_MISSED;
+		snprintf(result->failure, sizeof(result->failure),
+			 "does not fail: %s", fails);
+	} else if (result->outcome == OUTCOME_HOLDS && missed != 0) {
+		result->outcome = OUTCOME_MISSED;
+		snprintf(result->failure, sizeof(result->failure),
+			 "outcome %u is not met",
+			 (unsigned int)__builtin_ctzll(missed));
+	}
 }
 
 void
@@ -178,6 +205,7 @@ explore(const struct model *model, double seconds, struct explored *result)
 			break;
 		}
 	} while (choices_next());
+	judge(result);
 	result->states = seen_count();
 	result->seconds = now() - began;
 }
@@ -212,13 +240,34 @@ model_choose(unsigned int n)
 	return way;
 }
 
+/* A thread that has ended differs from one that has not begun. */
+static void
+thread_main(void *arg)
+{
+	unsigned int self = vthread_self();
+
+	(void)arg;
+	run.starts[self].main(run.starts[self].arg);
+	memory_saw(UINT64_MAX);
+}
+
 unsigned int
 model_thread(const char *name, void (*main)(void *arg), void *arg)
 {
-	unsigned int thread = vthread_start(name, main, arg);
+	unsigned int thread = vthread_start(name, thread_main, NULL);
 
 	memory_fork(thread);
+	run.starts[thread].main = main;
+	run.starts[thread].arg = arg;
 	return thread;
+}
+
+void
+model_outcome(unsigned int n)
+{
+	if (n >= 64 || (run.model->outcomes >> n & 1) == 0)
+		model_fail("outcome %u must not be", n);
+	run.outcomes |= UINT64_C(1) << n;
 }
 
 static bool

@@ -80,7 +80,8 @@ parse_weaken(const char *s)
 static bool
 report(const struct model *model, unsigned int number)
 {
-	static const char *const outcomes[] = { "ok", "not ok", "not ok" };
+	static const char *const outcomes[] = { "ok", "not ok", "not ok",
+						"not ok" };
 	const char *rest =
 		result.outcome == OUTCOME_UNDONE ? " # time was up" : "";
 
@@ -90,6 +91,8 @@ report(const struct model *model, unsigned int number)
 	if (result.outcome == OUTCOME_FAILS)
 		printf("# %s\n# repeat: model --replay '%s' %s\n",
 		       result.failure, result.choices, model->name);
+	if (result.outcome == OUTCOME_MISSED)
+		printf("# %s\n", result.failure);
 	fflush(stdout);
 	return result.outcome == OUTCOME_HOLDS;
 }

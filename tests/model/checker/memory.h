@@ -42,6 +42,13 @@ memory_saw(uint64_t v);
 const uint32_t *
 memory_clock(void);
 
+/*
+ * A plain write, which does not race: another variable may begin its life where
+ * an atomic one was.
+ */
+void
+memory_rewritten(const void *p, size_t size);
+
 /* A volatile read of DPDK's. */
 void
 memory_volatile_read(const void *p, size_t size);
