@@ -403,3 +403,9 @@ MODEL(plain_thread, "a thread without atomic steps is waited for", 3, 3)
 	plain++;
 	model_check(plain == 1);
 }
+
+MODEL_FAILS(crash, "a wild pointer", "a crash in thread main")
+{
+	block = model_choose(1) == 0 ? NULL : model_alloc(1);
+	plain = *(volatile uint32_t *)block;
+}

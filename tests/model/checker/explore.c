@@ -15,6 +15,7 @@
  *    end.
  */
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,35 @@ model_fail(const char *format, ...)
 	va_end(ap);
 	run.failed = true;
 	vthreads_abandon();
+}
+
+/* What went wrong before may have left a wild pointer. */
+static void
+on_crash(int number)
+{
+	const char *file;
+	int line;
+
+	signal(number, SIG_DFL);
+	if (!vthreads_running())
+		return;
+	vthread_where_get(vthread_self(), &file, &line);
+	model_fail("a crash in thread %s, after its step at %s:%d",
+		   vthread_name(vthread_self()), file != NULL ? file : "?",
+		   line);
+}
+
+static void
+catch_crashes(void)
+{
+	static char stack[64 * 1024] KEPT;
+	stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_handler = on_crash,
+				    .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&alternative, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
 }
 
 static unsigned int
@@ -158,6 +188,7 @@ begin(const struct model *model, struct explored *result)
 	run.result = result;
 	run.failed = false;
 	run.outcomes = 0;
+	catch_crashes();
 	seen_reset();
 	globals_save();
 }

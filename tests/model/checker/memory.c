@@ -103,8 +103,16 @@ static struct {
 	const char *file;
 	int first, last; /* lines */
 	int to;
-	bool met;
 } weaken KEPT;
+
+/* Where operations stand that were met; see memory_places_note(). */
+#define PLACES_MAX 4096
+static struct {
+	const char *file;
+	int line;
+} places[PLACES_MAX] KEPT;
+static unsigned int nb_places KEPT;
+static bool noting KEPT;
 
 static struct thread *
 self(void)
@@ -258,7 +266,6 @@ memory_reset(unsigned int stale)
 	m->generation++;
 	m->stale_left = stale;
 	m->views_used = 0;
-	weaken.met = false;
 }
 
 void
@@ -468,25 +475,54 @@ memory_weaken(const char *file, int first, int last, int to)
 	weaken.to = to;
 }
 
-bool
-memory_weakened(void)
+void
+memory_places_note(void)
 {
-	return weaken.met;
+	noting = true;
+	nb_places = 0;
+}
+
+void
+memory_places_print(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_places; i++)
+		printf("# place %s:%d\n", places[i].file, places[i].line);
+	nb_places = 0;
+}
+
+static void
+note_place(const struct virtual_site *site)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_places; i++)
+		if (places[i].line == site->line &&
+		    strcmp(places[i].file, site->file) == 0)
+			return;
+	if (nb_places == PLACES_MAX)
+		model_give_up("too many places");
+	places[nb_places].file = site->file;
+	places[nb_places++].line = site->line;
 }
 
 /* The order as it is, or as an experiment has it. */
 static int
 order_at(struct virtual_site *site, int order)
 {
-	if (weaken.file == NULL || site == NULL)
+	if (site == NULL)
 		return order;
-	if (site->weakened < 0)
-		site->weakened = site->line >= weaken.first &&
+	if (site->weakened < 0) {
+		site->weakened = weaken.file != NULL &&
+				 site->line >= weaken.first &&
 				 site->line <= weaken.last &&
 				 ends_with(site->file, weaken.file);
-	if (!site->weakened)
+		if (noting)
+			note_place(site);
+	}
+	if (!site->weakened || weaken.to == MEMORY_FAILURE)
 		return order;
-	weaken.met = true;
 	if (weaken.to == RELAXED)
 		return RELAXED;
 	/* To one side only, of an operation that has both. */
@@ -752,7 +788,8 @@ virtual_cas(void *p, size_t size, uint64_t *expected, uint64_t v, int success,
 
 	success = order_at(site, success);
 	if (site != NULL && site->weakened > 0)
-		failure = order_at(site, failure);
+		failure = weaken.to == MEMORY_FAILURE ? RELAXED :
+							order_at(site, failure);
 	step(site);
 	race_atomic(p, size, true);
 	l = find(p, size);
