@@ -63,7 +63,7 @@ MODEL(lock_two, "two that wait for a lock", 3, 3)
 	end(2);
 }
 
-MODEL(lock_three, "one that waits, one that tries, one that gives way", 3, 3)
+MODEL(lock_three, "one that waits, one that tries, one that gives way", 2, 2)
 {
 	lock_init(&lock);
 	model_thread("waits", acquire, NULL);

@@ -13,18 +13,18 @@ import argparse
 import os
 import sys
 
-import checker
+import program
 import mutate
 
 
-def print_models(program, words, seconds):
+def print_models(path, words, seconds):
     """TAP, a line for each model; True if all hold."""
-    names = [n for n in checker.models(program)
+    names = [n for n in program.models(path)
              if not words or any(w in n for w in words)]
     print(f"1..{len(names)}", flush=True)
     jobs = [["-t", str(seconds), name] for name in names]
     good = bool(names)
-    for number, result in enumerate(checker.run_all(program, jobs), 1):
+    for number, result in enumerate(program.run_all(path, jobs), 1):
         verdict = "ok" if result.held else "not ok"
         print(f"{verdict} {number} - {result.text}", *result.notes,
               sep="\n", flush=True)
@@ -34,16 +34,16 @@ def print_models(program, words, seconds):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("program")
+    parser.add_argument("path", metavar="PROGRAM")
     parser.add_argument("--mutate", action="store_true")
     parser.add_argument("--seconds", type=float,
                         help="most that one model may take")
     parser.add_argument("words", nargs="*")
     args = parser.parse_intermixed_args()
-    program = os.path.abspath(args.program)
+    path = os.path.abspath(args.path)
     if args.mutate:
-        return mutate.print_table(program, args.words, args.seconds or 60)
-    return print_models(program, args.words, args.seconds or 600)
+        return mutate.print_table(path, args.words, args.seconds or 60)
+    return print_models(path, args.words, args.seconds or 600)
 
 
 if __name__ == "__main__":

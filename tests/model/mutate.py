@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-import checker
+import program
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 ROOTS = ("lib", "drivers")
@@ -163,16 +163,16 @@ def mutations_of(place):
                        "RELAXED")
 
 
-def passed_by(program):
+def passed_by(path):
     """The models with the places they come to, the fastest first."""
     jobs = [["-P", "-t", str(PLACES_SECONDS), name]
-            for name in checker.models(program)]
+            for name in program.models(path)]
     found, broken = {}, []
-    for result in checker.run_all(program, jobs):
+    for result in program.run_all(path, jobs):
         if not result.held and not result.undone:
             broken.append(result.name)
         m = re.search(r"([\d.]+) s(?: #|$)", result.text)
-        found[result.name] = (float(m[1]) if m else 0, checker.places(result))
+        found[result.name] = (float(m[1]) if m else 0, program.places(result))
     return found, broken
 
 
@@ -189,7 +189,7 @@ def candidates(site, models):
     return [model for _, _, model in sorted(hits)]
 
 
-def try_out(program, models, seconds, mutation):
+def try_out(path, models, seconds, mutation):
     """Which model notices, or how many were asked."""
     asked = 0
     for site in mutation.place.sites:
@@ -197,7 +197,7 @@ def try_out(program, models, seconds, mutation):
         for model in candidates(site, models):
             asked += 1
             argument = f"/{name}:{first}-{last}:{mutation.to}"
-            result = checker.run(program, ["-w", argument, "-t", str(seconds),
+            result = program.run(path, ["-w", argument, "-t", str(seconds),
                                            model])[-1]
             if not result.held and not result.undone:
                 return f"caught by {model}", True
@@ -206,8 +206,8 @@ def try_out(program, models, seconds, mutation):
     return f"NOT CAUGHT: by {asked} models", False
 
 
-def judge(program, models, seconds, mutation):
-    verdict, caught = try_out(program, models, seconds, mutation)
+def judge(path, models, seconds, mutation):
+    verdict, caught = try_out(path, models, seconds, mutation)
     if caught:
         return verdict, True
     for label in mutation.place.labels:
@@ -217,20 +217,20 @@ def judge(program, models, seconds, mutation):
     return verdict, False
 
 
-def print_table(program, words, seconds):
+def print_table(path, words, seconds):
     """True if each order is seen to be needed, or excepted with a reason."""
     wanted = [m for name in sources(*ROOTS) for p in places_in(name)
               for m in mutations_of(p)
               if not words or any(w in text for w in words
                                   for text in (name, *p.labels))]
-    models, broken = passed_by(program)
+    models, broken = passed_by(path)
     if broken:
         print("these fail as it is:", *broken, file=sys.stderr)
         return False
     caught = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = pool.map(
-            lambda m: judge(program, models, seconds, m), wanted)
+            lambda m: judge(path, models, seconds, m), wanted)
         for mutation, (verdict, good) in zip(wanted, verdicts):
             place = mutation.place
             print(f"{' '.join(place.labels) or '(no label)':16} "

@@ -16,15 +16,15 @@ PLACE = re.compile(r"# place (?:\.\./)*(\S+):(\d+)$")
 Result = collections.namedtuple("Result", "name text held undone notes")
 
 
-def models(program):
-    out = subprocess.run([program, "--list"], check=True, text=True,
+def models(path):
+    out = subprocess.run([path, "--list"], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
     return [line.split()[0] for line in out.splitlines()]
 
 
-def run(program, arguments):
+def run(path, arguments):
     """The results of one run of the program, of one model or more."""
-    done = subprocess.run([program, *arguments], check=False, text=True,
+    done = subprocess.run([path, *arguments], check=False, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     results = []
@@ -45,10 +45,10 @@ def run(program, arguments):
     return results
 
 
-def run_all(program, jobs):
+def run_all(path, jobs):
     """Runs jobs of one model each, on all CPUs; their results, in order."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for results in pool.map(lambda job: run(program, job), jobs):
+        for results in pool.map(lambda job: run(path, job), jobs):
             yield from results
 
 
