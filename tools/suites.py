@@ -84,6 +84,10 @@ SUITES = {
     "unit": Suite(
         "parts of the library, asserts on", ["build", "test"], "test",
         meson_programs("unit")),
+    "model": Suite(
+        "the library under each interleaving (--mutate: with each memory "
+        "order weakened)", ["build", "test"], "test",
+        meson_programs("model")),
     "system": Suite(
         "whole programs", ["build", "test", "demo"], "test",
         meson_programs("system")),

@@ -16,6 +16,13 @@
  * R3 Only the owner moves tail; a slot is written before tail passes it.
  * R4 Each task is claimed by exactly one successful swap of head.
  *
+ * A claim needs no order of its own. The slots that it takes are below a tail
+ * that was acquired, so their contents are there; and nobody writes to them before
+ * the claim's end was acquired. Every change of head but its first is a
+ * read-modify-write, so whoever acquires one also acquires all ends before it.
+ * A head that is old fails the swap, and one that is newer than tail is seen to
+ * be: R1.
+ *
  * Indices have 32 bits and wrap. A thief that sleeps between its load and its
  * swap of head would have to sleep through 2^32 tasks to be fooled.
  */
@@ -68,13 +75,8 @@ take_half(struct run_queue *q, uint64_t head, struct task_chain *overflow)
 {
 	uint32_t real = real_of(head), i;
 
-	/*
-	 * [queue:A2] claims the slots, as a pop does. Relaxed would do for the
-	 * slots, which the owner wrote itself; the release keeps thieves
-	 * from seeing the new head with older slots.
-	 */
 	if (!atomic_u64_cas(&q->head, &head, pack(real + HALF, real + HALF),
-			    ACQ_REL, RELAXED))
+			    RELAXED, RELAXED))
 		return false;
 	for (i = 0; i < HALF; i++)
 		task_chain_add(overflow, slot_get(q, real + i));
@@ -120,8 +122,7 @@ weir__run_queue_pop_owner(struct run_queue *q)
 			return NULL;
 		next = steal_of(head) == real ? pack(real + 1, real + 1) :
 						pack(steal_of(head), real + 1);
-		/* [queue:A2] claims one slot; thieves see it or fail. */
-	} while (!atomic_u64_cas(&q->head, &head, next, ACQ_REL, RELAXED));
+	} while (!atomic_u64_cas(&q->head, &head, next, RELAXED, RELAXED));
 	return slot_get(q, real);
 }
 
@@ -131,8 +132,7 @@ claim_half(struct run_queue *src, uint64_t *head)
 {
 	uint32_t real, n;
 
-	/* [queue:A2] the head first, then a tail at least as new. */
-	*head = atomic_u64_load(&src->head, ACQUIRE);
+	*head = atomic_u64_load(&src->head, RELAXED);
 	for (;;) {
 		if (steal_of(*head) != real_of(*head))
 			return 0;
@@ -142,16 +142,15 @@ claim_half(struct run_queue *src, uint64_t *head)
 		n -= n / 2;
 		if (n == 0)
 			return 0;
-		/* Head was old when tail was read: the swap would fail. */
+		/* One of the two is old: by head the swap would fail. */
 		if (n > HALF) {
-			/* [queue:A2] */
-			*head = atomic_u64_load(&src->head, ACQUIRE);
+			*head = atomic_u64_load(&src->head, RELAXED);
 			continue;
 		}
-		/* [queue:A2] from here on the slots are ours (R2, R4). */
+		/* From here on the slots are ours (R2, R4). */
 		if (atomic_u64_cas(&src->head, head,
-				   pack(steal_of(*head), real + n), ACQ_REL,
-				   ACQUIRE))
+				   pack(steal_of(*head), real + n), RELAXED,
+				   RELAXED))
 			return n;
 	}
 }
@@ -162,7 +161,7 @@ end_claim(struct run_queue *src, uint64_t head)
 	/* The owner may have popped meanwhile: steal catches up with real. */
 	/* [queue:A1] all slots were read before they are given back. */
 	while (!atomic_u64_cas(&src->head, &head,
-			       pack(real_of(head), real_of(head)), ACQ_REL,
+			       pack(real_of(head), real_of(head)), RELEASE,
 			       RELAXED))
 		;
 }

@@ -25,17 +25,41 @@ struct model {
 	 */
 	unsigned int preemptions;
 	unsigned int stale;
+	/* A bit for each outcome, see model_outcome(); 0: it tells none. */
+	uint64_t outcomes;
+	/* Fails on some way, and says this; NULL: must not fail. */
+	const char *fails;
 };
 
-/* MODEL(name, "what it shows", preemptions, stale) { ... } */
-#define MODEL(name_, about_, preemptions_, stale_)                             \
-	static void name_##_run(void);                                         \
-	static const struct model name_##_model = { #name_, about_,            \
-						    name_##_run, preemptions_, \
-						    stale_ };                  \
-	static const struct model *const name_##_entry                         \
-		__attribute__((section("models"), used)) = &name_##_model;     \
+#define MODEL_DEFINE(name_, ...)                                           \
+	static void name_##_run(void);                                     \
+	static const struct model name_##_model = { .name = #name_,        \
+						    .run = name_##_run,    \
+						    __VA_ARGS__ };         \
+	static const struct model *const name_##_entry                     \
+		__attribute__((section("models"), used)) = &name_##_model; \
 	static void name_##_run(void)
+
+/* MODEL(name, "what it shows", preemptions, stale) { ... } */
+#define MODEL(name_, about_, preemptions_, stale_)                        \
+	MODEL_DEFINE(name_, .about = about_, .preemptions = preemptions_, \
+		     .stale = stale_)
+
+/*
+ * For models of the checker itself: one that shows by model_outcome() just these
+ * outcomes, each at least once, and one that fails and says why, or else the
+ * checker has missed it. Both within 3 preemptions and 3 old values.
+ */
+#define MODEL_OUTCOMES(name_, about_, outcomes_)                           \
+	MODEL_DEFINE(name_, .about = about_, .preemptions = 3, .stale = 3, \
+		     .outcomes = outcomes_)
+#define MODEL_FAILS(name_, about_, says_)                                  \
+	MODEL_DEFINE(name_, .about = about_, .preemptions = 3, .stale = 3, \
+		     .fails = says_)
+
+/* This execution came out as number n, below 64. Once in an execution. */
+void
+model_outcome(unsigned int n);
 
 /* Starts a thread of the model; up to 7 beside thread 0. */
 unsigned int

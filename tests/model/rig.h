@@ -14,12 +14,18 @@
 struct task *
 rig_task(unsigned int id);
 
-/* The task was taken out of where it was: for the `n` of rig_all_seen(). */
+/*
+ * The task was taken out of where it was, or dropped there, which must happen
+ * to each once: rig_check_seen().
+ */
 void
 rig_see(struct task *t);
 
 /* Has each of tasks 0 to n - 1 been seen once? Checks it. */
 void
 rig_check_seen(unsigned int n);
+/* The same of tasks first to end - 1. */
+void
+rig_check_seen_from(unsigned int first, unsigned int end);
 
 #endif

@@ -13,15 +13,23 @@ static struct run_queue *queue;
 static struct task_chain overflow;
 static unsigned int pushed;
 
+static struct run_queue *
+make_queue(void)
+{
+	struct run_queue *q = model_alloc(sizeof(*q));
+
+	weir__run_queue_init(q);
+	model_exclusive(q->slots, sizeof(q->slots));
+	return q;
+}
+
 /* The queue, with `first` as its first index and n tasks in it. */
 static void
 begin(uint32_t first, unsigned int n)
 {
-	queue = model_alloc(sizeof(*queue));
-	weir__run_queue_init(queue);
+	queue = make_queue();
 	atomic_u64_store(&queue->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&queue->tail, first, RELAXED);
-	model_exclusive(queue->slots, sizeof(queue->slots));
 	task_chain_init(&overflow);
 	while (n-- > 0)
 		weir__run_queue_push_owner(queue, rig_task(pushed++),
@@ -44,20 +52,53 @@ pop(struct run_queue *q)
 	return t != NULL;
 }
 
+/* From `from` to `to`; returns how many. */
+static unsigned int
+steal_to(struct run_queue *from, struct run_queue *to)
+{
+	unsigned int n = 0;
+	struct task *t = weir__run_queue_steal(from, to, &n);
+
+	if (t != NULL)
+		rig_see(t);
+	return n;
+}
+
 static void
 steal(void *arg)
 {
 	struct run_queue *own = model_alloc(sizeof(*own));
-	unsigned int n = 0;
-	struct task *t;
+	unsigned int n;
 
 	(void)arg;
 	weir__run_queue_init(own);
-	t = weir__run_queue_steal(queue, own, &n);
-	if (t != NULL) {
-		rig_see(t);
+	n = steal_to(queue, own);
+	if (n > 0)
 		model_check(weir__run_queue_len_any(own) == n - 1);
-	}
+	while (pop(own))
+		;
+	model_free(own);
+}
+
+/* A worker that steals from the first queue, and is stolen from. */
+static struct run_queue *second;
+
+static void
+steal_to_second(void *arg)
+{
+	(void)arg;
+	steal_to(queue, second);
+	pop(second);
+}
+
+static void
+steal_from_second(void *arg)
+{
+	struct run_queue *own = model_alloc(sizeof(*own));
+
+	(void)arg;
+	weir__run_queue_init(own);
+	steal_to(second, own);
 	while (pop(own))
 		;
 	model_free(own);
@@ -73,8 +114,11 @@ end(void)
 		rig_see(t);
 	while (pop(queue))
 		;
+	while (second != NULL && pop(second))
+		;
 	rig_check_seen(pushed);
 	model_free(queue);
+	model_free(second);
 }
 
 MODEL(run_queue_steal, "two thieves beside an owner that pushes and pops", 2, 2)
@@ -108,5 +152,46 @@ MODEL(run_queue_wrap, "the same while the indices wrap", 3, 3)
 	push();
 	pop(queue);
 	push();
+	end();
+}
+
+MODEL(run_queue_first, "a thief takes what was just pushed", 3, 3)
+{
+	begin(0, 0);
+	model_thread("thief", steal, NULL);
+	push();
+	push();
+	pop(queue);
+	end();
+}
+
+MODEL(run_queue_passed_on, "a thief is stolen from", 3, 3)
+{
+	second = make_queue();
+	begin(0, 3);
+	model_thread("thief", steal_to_second, NULL);
+	model_thread("other thief", steal_from_second, NULL);
+	push();
+	end();
+}
+
+/*
+ * Two tasks of the second queue are copied out while its owner steals more than
+ * one into the places that they had.
+ */
+MODEL(run_queue_refilled, "a thief steals into a queue that is copied from", 3,
+      3)
+{
+	struct run_queue *first;
+	unsigned int i;
+
+	begin(0, 4);
+	first = queue;
+	queue = make_queue();
+	for (i = 0; i < 4; i++)
+		push();
+	second = first;
+	model_thread("thief", steal_from_second, NULL);
+	steal_to(queue, second);
 	end();
 }

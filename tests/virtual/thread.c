@@ -38,7 +38,7 @@ struct vthread {
 	enum state state;
 	bool (*ready)(const void *arg);
 	const void *ready_arg;
-	uint64_t paused_at; /* progress then */
+	uint64_t turn_began; /* the others' progress then */
 	uint64_t steps_of_progress;
 	const char *file;
 	int line;
@@ -108,7 +108,7 @@ can_go_on(const struct vthread *t)
 	case WAITING:
 		return t->ready(t->ready_arg);
 	case PAUSED:
-		return world->progress - t->steps_of_progress != t->paused_at;
+		return world->progress - t->steps_of_progress != t->turn_began;
 	case ENDED:
 	case REAPED:
 		break;
@@ -219,6 +219,7 @@ vthread_start(const char *name, void (*main)(void *arg), void *arg)
 	memset(t, 0, sizeof(*t));
 	t->main = main;
 	t->arg = arg;
+	t->turn_began = world->progress;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (i = 0; i < nb_locals; i++)
 		memcpy(t->locals[i], locals[i].initial, locals[i].size);
@@ -329,10 +330,14 @@ vthread_pause(bool at_once)
 {
 	struct vthread *t = &world->threads[world->current];
 
-	t->paused_at = world->progress - t->steps_of_progress;
+	/*
+	 * Not since now: what others did after this turn had looked for it would
+	 * be missed.
+	 */
 	if (at_once)
-		t->paused_at--;
+		t->turn_began--;
 	reschedule(PAUSED);
+	t->turn_began = world->progress - t->steps_of_progress;
 }
 
 void

@@ -15,6 +15,7 @@
  *    end.
  */
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,11 @@ static struct {
 	uint64_t steps;
 	bool failed;
 	bool replaying;
-	uint64_t all_steps;
+	uint64_t outcomes; /* met so far */
+	struct {
+		void (*main)(void *arg);
+		void *arg;
+	} starts[MEMORY_THREADS];
 	struct explored *result;
 } run KEPT;
 
@@ -60,6 +65,35 @@ model_fail(const char *format, ...)
 	va_end(ap);
 	run.failed = true;
 	vthreads_abandon();
+}
+
+/* What went wrong before may have left a wild pointer. */
+static void
+on_crash(int number)
+{
+	const char *file;
+	int line;
+
+	signal(number, SIG_DFL);
+	if (!vthreads_running())
+		return;
+	vthread_where_get(vthread_self(), &file, &line);
+	model_fail("a crash in thread %s, after its step at %s:%d",
+		   vthread_name(vthread_self()), file != NULL ? file : "?",
+		   line);
+}
+
+static void
+catch_crashes(void)
+{
+	static char stack[64 * 1024] KEPT;
+	stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_handler = on_crash,
+				    .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&alternative, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
 }
 
 static unsigned int
@@ -153,8 +187,32 @@ begin(const struct model *model, struct explored *result)
 	run.model = model;
 	run.result = result;
 	run.failed = false;
+	run.outcomes = 0;
+	catch_crashes();
 	seen_reset();
 	globals_save();
+}
+
+/* Against what the model says that will be met. */
+static void
+judge(struct explored *result)
+{
+	const char *fails = run.model->fails;
+	uint64_t missed = run.model->outcomes & ~run.outcomes;
+
+	if (fails != NULL && result->outcome == OUTCOME_FAILS) {
+		if (strstr(result->failure, fails) != NULL)
+			result->outcome = OUTCOME_HOLDS;
+	} else if (result->outcome == OUTCOME_HOLDS && fails != NULL) {
+		result->outcome = OUTCOME_MISSED;
+		snprintf(result->failure, sizeof(result->failure),
+			 "does not fail: %s", fails);
+	} else if (result->outcome == OUTCOME_HOLDS && missed != 0) {
+		result->outcome = OUTCOME_MISSED;
+		snprintf(result->failure, sizeof(result->failure),
+			 "outcome %u is not met",
+			 (unsigned int)__builtin_ctzll(missed));
+	}
 }
 
 void
@@ -178,6 +236,7 @@ explore(const struct model *model, double seconds, struct explored *result)
 			break;
 		}
 	} while (choices_next());
+	judge(result);
 	result->states = seen_count();
 	result->seconds = now() - began;
 }
@@ -212,13 +271,34 @@ model_choose(unsigned int n)
 	return way;
 }
 
+/* A thread that has ended differs from one that has not begun. */
+static void
+thread_main(void *arg)
+{
+	unsigned int self = vthread_self();
+
+	(void)arg;
+	run.starts[self].main(run.starts[self].arg);
+	memory_saw(UINT64_MAX);
+}
+
 unsigned int
 model_thread(const char *name, void (*main)(void *arg), void *arg)
 {
-	unsigned int thread = vthread_start(name, main, arg);
+	unsigned int thread = vthread_start(name, thread_main, NULL);
 
 	memory_fork(thread);
+	run.starts[thread].main = main;
+	run.starts[thread].arg = arg;
 	return thread;
+}
+
+void
+model_outcome(unsigned int n)
+{
+	if (n >= 64 || (run.model->outcomes >> n & 1) == 0)
+		model_fail("outcome %u must not be", n);
+	run.outcomes |= UINT64_C(1) << n;
 }
 
 static bool

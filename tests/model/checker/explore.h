@@ -9,6 +9,7 @@ enum outcome {
 	OUTCOME_HOLDS,	/* on every way within the bounds */
 	OUTCOME_FAILS,	/* on the way that explore_choices() gives */
 	OUTCOME_UNDONE, /* the time was up */
+	OUTCOME_MISSED, /* what the model says must be met was not */
 };
 
 struct explored {

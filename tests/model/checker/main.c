@@ -24,7 +24,10 @@ usage(void)
 	     "  -r, --replay CHOICES  go one way of one model, and print its steps\n"
 	     "  -w, --weaken FILE:FIRST-LAST:ORDER\n"
 	     "                        as if the orders at these lines were ORDER:\n"
-	     "                        relaxed, acquire, release or acq_rel\n"
+	     "                        relaxed, acquire, release or acq_rel; or\n"
+	     "                        failure: that of a failing swap is relaxed\n"
+	     "  -f, --first           end with the first model that fails\n"
+	     "  -P, --places          print where the operations stand\n"
 	     "  -p, --preemptions N   other bounds than the models' own\n"
 	     "  -s, --stale N\n"
 	     "  -t, --seconds N       give up on a model after that time");
@@ -49,10 +52,9 @@ order_of(const char *name)
 		const char *name;
 		int order;
 	} orders[] = {
-		{ "relaxed", RELAXED },
-		{ "acquire", ACQUIRE },
-		{ "release", RELEASE },
-		{ "acq_rel", ACQ_REL },
+		{ "relaxed", RELAXED },	       { "acquire", ACQUIRE },
+		{ "release", RELEASE },	       { "acq_rel", ACQ_REL },
+		{ "failure", MEMORY_FAILURE },
 	};
 	unsigned int i;
 
@@ -80,7 +82,8 @@ parse_weaken(const char *s)
 static bool
 report(const struct model *model, unsigned int number)
 {
-	static const char *const outcomes[] = { "ok", "not ok", "not ok" };
+	static const char *const outcomes[] = { "ok", "not ok", "not ok",
+						"not ok" };
 	const char *rest =
 		result.outcome == OUTCOME_UNDONE ? " # time was up" : "";
 
@@ -90,6 +93,8 @@ report(const struct model *model, unsigned int number)
 	if (result.outcome == OUTCOME_FAILS)
 		printf("# %s\n# repeat: model --replay '%s' %s\n",
 		       result.failure, result.choices, model->name);
+	if (result.outcome == OUTCOME_MISSED)
+		printf("# %s\n", result.failure);
 	fflush(stdout);
 	return result.outcome == OUTCOME_HOLDS;
 }
@@ -98,8 +103,10 @@ int
 main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "first", no_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "list", no_argument, NULL, 'l' },
+		{ "places", no_argument, NULL, 'P' },
 		{ "preemptions", required_argument, NULL, 'p' },
 		{ "replay", required_argument, NULL, 'r' },
 		{ "seconds", required_argument, NULL, 't' },
@@ -112,12 +119,18 @@ main(int argc, char **argv)
 	double seconds = 0;
 	unsigned int all = (unsigned int)(__stop_models - __start_models);
 	unsigned int i, n;
-	bool good = true;
+	bool good = true, first = false, places = false;
 	struct model m;
 
-	while ((c = getopt_long(argc, argv, "hlp:r:s:t:w:", options, NULL)) !=
+	while ((c = getopt_long(argc, argv, "fhlPp:r:s:t:w:", options, NULL)) !=
 	       -1) {
 		switch (c) {
+		case 'f':
+			first = true;
+			break;
+		case 'P':
+			places = true;
+			break;
 		case 'l':
 			for (i = 0; i < all; i++)
 				printf("%-24s %s\n", __start_models[i]->name,
@@ -145,18 +158,22 @@ main(int argc, char **argv)
 	}
 	n = optind < argc ? (unsigned int)(argc - optind) : all;
 	printf("1..%u\n", n);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && (good || !first); i++) {
 		m = optind < argc ? *find_model(argv[optind + (int)i]) :
 				    *__start_models[i];
 		if (preemptions >= 0)
 			m.preemptions = (unsigned int)preemptions;
 		if (stale >= 0)
 			m.stale = (unsigned int)stale;
+		if (places)
+			memory_places_note();
 		if (replay != NULL)
 			explore_replay(&m, replay, &result);
 		else
 			explore(&m, seconds, &result);
 		good &= report(&m, i + 1);
+		if (places)
+			memory_places_print();
 	}
 	return good ? 0 : 1;
 }

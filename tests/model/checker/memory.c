@@ -17,8 +17,8 @@
  *    cannot have their stores to two locations seen in opposite orders, and no
  *    load sees a store that is yet to come: both are allowed by C11, and such
  *    executions are not looked at.
- * M2 A SEQ_CST operation on a location is ordered with others on that location
- *    and with fences, as C11 has it, and is not a fence itself.
+ * M2 A SEQ_CST operation on a location is ordered with SEQ_CST stores to that
+ *    location and with fences, as C11 has it, and is not a fence itself.
  * M3 A thread that waits in a loop does not see the same old store in each turn
  *    for ever (C11, 7.17.3.16: stores become visible in finite time).
  */
@@ -103,8 +103,16 @@ static struct {
 	const char *file;
 	int first, last; /* lines */
 	int to;
-	bool met;
 } weaken KEPT;
+
+/* Where operations stand that were met; see memory_places_note(). */
+#define PLACES_MAX 4096
+static struct {
+	const char *file;
+	int line;
+} places[PLACES_MAX] KEPT;
+static unsigned int nb_places KEPT;
+static bool noting KEPT;
 
 static struct thread *
 self(void)
@@ -258,7 +266,6 @@ memory_reset(unsigned int stale)
 	m->generation++;
 	m->stale_left = stale;
 	m->views_used = 0;
-	weaken.met = false;
 }
 
 void
@@ -345,10 +352,38 @@ static struct location *
 lookup(uintptr_t a)
 {
 	uint32_t b = bucket_of(a);
+	struct location *l;
 
-	return m->buckets[b].generation == m->generation ?
-		       &m->locations[m->buckets[b].location] :
-		       NULL;
+	if (m->buckets[b].generation != m->generation)
+		return NULL;
+	l = &m->locations[m->buckets[b].location];
+	return l->n > 0 ? l : NULL;
+}
+
+/* A new location in that bucket, with nothing in it. */
+static struct location *
+begin_location(uint32_t bucket, uintptr_t a)
+{
+	uint32_t i = m->nb_locations++;
+	struct location *l = &m->locations[i];
+
+	if (i == LOCATIONS_MAX)
+		model_give_up("too many locations");
+	m->buckets[bucket].generation = m->generation;
+	m->buckets[bucket].location = i;
+	l->address = a;
+	l->size = 0;
+	l->n = 0;
+	return l;
+}
+
+/* Has something been stored there as of that size? */
+static bool
+stored_as(uintptr_t a, size_t size)
+{
+	struct location *l = lookup(a);
+
+	return l != NULL && l->size == size && l->n > 1;
 }
 
 /* What is there at first was written by plain stores, or by nobody. */
@@ -356,26 +391,37 @@ static struct location *
 find(const void *p, size_t size)
 {
 	uintptr_t a = (uintptr_t)p;
-	uint32_t b = bucket_of(a), i;
-	struct location *l;
+	struct location *l = lookup(a);
+	uint32_t b;
 
-	if (m->buckets[b].generation == m->generation) {
-		l = &m->locations[m->buckets[b].location];
-		if (l->size != size)
+	if (l == NULL) {
+		b = bucket_of(a);
+		l = m->buckets[b].generation == m->generation ?
+			    &m->locations[m->buckets[b].location] :
+			    begin_location(b, a);
+		if ((size == 8 && stored_as(a + 4, 4)) ||
+		    (size == 4 && a % 8 == 4 && stored_as(a - 4, 8)))
 			model_give_up("a location of two sizes");
-		return l;
+		l->size = (uint32_t)size;
+		add_store(l, read_memory(p, size), NULL);
 	}
-	i = m->nb_locations++;
-	if (i == LOCATIONS_MAX)
-		model_give_up("too many locations");
-	m->buckets[b].generation = m->generation;
-	m->buckets[b].location = i;
-	l = &m->locations[i];
-	l->address = a;
-	l->size = (uint32_t)size;
-	l->n = 0;
-	add_store(l, read_memory(p, size), NULL);
+	if (l->size != size)
+		model_give_up("a location of two sizes");
 	return l;
+}
+
+void
+memory_rewritten(const void *p, size_t size)
+{
+	uintptr_t end = (uintptr_t)p + size;
+	uintptr_t a = (uintptr_t)p & ~(uintptr_t)7;
+	const struct location *l;
+
+	for (; a < end; a += 4) {
+		l = lookup(a);
+		if (l != NULL && a + l->size > (uintptr_t)p)
+			begin_location(bucket_of(a), a);
+	}
 }
 
 static uint32_t
@@ -429,25 +475,54 @@ memory_weaken(const char *file, int first, int last, int to)
 	weaken.to = to;
 }
 
-bool
-memory_weakened(void)
+void
+memory_places_note(void)
 {
-	return weaken.met;
+	noting = true;
+	nb_places = 0;
+}
+
+void
+memory_places_print(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_places; i++)
+		printf("# place %s:%d\n", places[i].file, places[i].line);
+	nb_places = 0;
+}
+
+static void
+note_place(const struct virtual_site *site)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_places; i++)
+		if (places[i].line == site->line &&
+		    strcmp(places[i].file, site->file) == 0)
+			return;
+	if (nb_places == PLACES_MAX)
+		model_give_up("too many places");
+	places[nb_places].file = site->file;
+	places[nb_places++].line = site->line;
 }
 
 /* The order as it is, or as an experiment has it. */
 static int
 order_at(struct virtual_site *site, int order)
 {
-	if (weaken.file == NULL || site == NULL)
+	if (site == NULL)
 		return order;
-	if (site->weakened < 0)
-		site->weakened = site->line >= weaken.first &&
+	if (site->weakened < 0) {
+		site->weakened = weaken.file != NULL &&
+				 site->line >= weaken.first &&
 				 site->line <= weaken.last &&
 				 ends_with(site->file, weaken.file);
-	if (!site->weakened)
+		if (noting)
+			note_place(site);
+	}
+	if (!site->weakened || weaken.to == MEMORY_FAILURE)
 		return order;
-	weaken.met = true;
 	if (weaken.to == RELAXED)
 		return RELAXED;
 	/* To one side only, of an operation that has both. */
@@ -487,10 +562,9 @@ see(struct thread *t, struct location *l, uint32_t at, int order)
 
 	view_raise(&t->now, i, at);
 	view_join(acquires(order) ? &t->now : &t->pending, l->stores[at].view);
-	if (order == SEQ_CST) {
-		view_raise(&m->common, i, at);
+	/* Binds later ones to itself by what it stores only: it stores nothing. */
+	if (order == SEQ_CST)
 		saw(t, 4, m->common_order++, 0);
-	}
 }
 
 /* The oldest store that a load may see. */
@@ -538,20 +612,39 @@ pick(struct thread *t, struct location *l, int order, const uint64_t * not )
 	return at;
 }
 
+/* DPDK reads half of what it writes as a whole. */
+static struct location *
+find_whole(const void *p, size_t size, unsigned int *shift)
+{
+	uintptr_t a = (uintptr_t)p & ~(uintptr_t)7;
+	struct location *l = size == 4 ? lookup(a) : NULL;
+
+	*shift = 0;
+	if (l == NULL || l->size != 8)
+		return find(p, size);
+	*shift = 8 * ((uintptr_t)p - a);
+	return l;
+}
+
 static uint64_t
 load(const void *p, size_t size, int order, const char *what)
 {
-	struct location *l = find(p, size);
 	struct thread *t = self();
+	struct location *l;
+	unsigned int shift;
+	uint64_t v;
 	uint32_t at;
 
 	race_atomic(p, size, false);
+	l = find_whole(p, size, &shift);
 	at = pick(t, l, order, NULL);
 	see(t, l, at, order);
 	saw(t, 5, (uintptr_t)p, at);
-	print_step(what, p, l->stores[at].value, order,
-		   at + 1 < l->n ? "  (old)" : "");
-	return l->stores[at].value;
+	v = l->stores[at].value >> shift;
+	if (size < 8)
+		v &= (UINT64_C(1) << 8 * size) - 1;
+	print_step(what, p, v, order, at + 1 < l->n ? "  (old)" : "");
+	return v;
 }
 
 /* seen: the store that a read-modify-write goes on from, or NULL. */
@@ -695,7 +788,8 @@ virtual_cas(void *p, size_t size, uint64_t *expected, uint64_t v, int success,
 
 	success = order_at(site, success);
 	if (site != NULL && site->weakened > 0)
-		failure = order_at(site, failure);
+		failure = weaken.to == MEMORY_FAILURE ? RELAXED :
+							order_at(site, failure);
 	step(site);
 	race_atomic(p, size, true);
 	l = find(p, size);
@@ -766,15 +860,17 @@ virtual_light_fence(struct virtual_site *site)
 void
 virtual_membarrier(struct virtual_site *site)
 {
-	unsigned int turn, i;
+	unsigned int i;
 
 	if (order_at(site, SEQ_CST) != SEQ_CST)
 		return;
 	step(site);
-	/* Each thread passes a fence, somewhere in here: the order is open. */
-	for (turn = 0; turn < 2; turn++)
-		for (i = 0; i < vthread_count(); i++)
+	/* The caller passes a fence, then each other one does, then it again. */
+	fence_common(self());
+	for (i = 0; i < vthread_count(); i++)
+		if (i != vthread_self())
 			fence_common(&m->threads[i]);
+	fence_common(self());
 	print_step("membarrier", NULL, 0, SEQ_CST, "");
 }
 
@@ -788,8 +884,11 @@ virtual_pause(struct virtual_site *site)
 	if (site != NULL)
 		vthread_where(site->file, site->line);
 	/* M3 */
-	for (i = 0; i < t->nb_old; i++)
+	for (i = 0; i < t->nb_old; i++) {
 		view_raise(&t->now, t->old[i].location, t->old[i].at + 1u);
+		saw(t, 14, m->locations[t->old[i].location].address,
+		    t->old[i].at);
+	}
 	t->nb_old = 0;
 	vthread_pause(newer);
 }

@@ -42,6 +42,13 @@ memory_saw(uint64_t v);
 const uint32_t *
 memory_clock(void);
 
+/*
+ * A plain write, which does not race: another variable may begin its life where
+ * an atomic one was.
+ */
+void
+memory_rewritten(const void *p, size_t size);
+
 /* A volatile read of DPDK's. */
 void
 memory_volatile_read(const void *p, size_t size);
@@ -50,14 +57,23 @@ memory_volatile_read(const void *p, size_t size);
 void
 memory_trace(bool on);
 
+/* As an order: that of a failing compare-and-swap to relaxed, not the other. */
+#define MEMORY_FAILURE -1
+
 /*
  * Weakens the orders that stand at some lines. file: the end of a path. to:
- * RELAXED, or for operations with both sides the one that stays.
+ * RELAXED, MEMORY_FAILURE, or for operations with both sides the one that stays.
  */
 void
 memory_weaken(const char *file, int first, int last, int to);
-/* Was that place passed in this execution? */
-bool
-memory_weakened(void);
+
+/*
+ * Notes the places that are passed from here on, or prints them, and forgets
+ * them.
+ */
+void
+memory_places_note(void);
+void
+memory_places_print(void);
 
 #endif

@@ -36,6 +36,7 @@ struct shadow {
 	uint16_t writer;	       /* its thread */
 	uint32_t written;	       /* the writer's clock then; 0: never */
 	uint32_t read[MEMORY_THREADS]; /* the readers' clocks */
+	uint32_t used[MEMORY_THREADS]; /* the same, atomically */
 };
 
 struct page {
@@ -128,9 +129,19 @@ renew(struct shadow *s, uintptr_t a)
 	s->written = alloc_clock(a, &s->writer);
 }
 
+enum access {
+	READ,
+	WRITE,
+	ATOMIC_READ,
+	ATOMIC_WRITE,
+	END, /* of the memory */
+};
+
 static void
-look(uintptr_t a, size_t size, bool write, bool atomic)
+look(uintptr_t a, size_t size, enum access access)
 {
+	bool write = access != READ && access != ATOMIC_READ;
+	bool plain = access == WRITE || access == END;
 	const uint32_t *clock = memory_clock();
 	unsigned int self = vthread_self(), i;
 	struct shadow *s;
@@ -146,14 +157,27 @@ look(uintptr_t a, size_t size, bool write, bool atomic)
 		for (i = 0; write && i < MEMORY_THREADS; i++)
 			if (s->read[i] > clock[i])
 				report("race of a write with a read", a, i);
-		/* Atomic accesses race with plain ones, not with each other. */
-		if (atomic)
-			continue;
-		if (write) {
+		for (i = 0; plain && i < MEMORY_THREADS; i++)
+			if (s->used[i] > clock[i])
+				report(access == END ?
+					       "end of memory that is in use" :
+					       "race of a write with an "
+					       "atomic access",
+				       a, i);
+		switch (access) {
+		case READ:
+			s->read[self] = clock[self];
+			break;
+		case WRITE:
 			s->writer = (uint16_t)self;
 			s->written = clock[self];
-		} else {
-			s->read[self] = clock[self];
+			break;
+		case ATOMIC_READ:
+		case ATOMIC_WRITE:
+			s->used[self] = clock[self];
+			break;
+		case END:
+			break;
 		}
 	}
 }
@@ -173,18 +197,24 @@ plain(const void *p, size_t size, bool write)
 	if (!vthreads_running())
 		return;
 	check_alive((uintptr_t)p);
-	look((uintptr_t)p, size, write, false);
+	look((uintptr_t)p, size, write ? WRITE : READ);
+	if (write)
+		memory_rewritten(p, size);
 }
 
 /*
- * A plain access that races with an earlier atomic one is not seen: what is
- * atomic is a struct of its own type here.
+ * Atomic accesses race with plain ones, not with each other. That of a plain
+ * read with an earlier atomic write is not seen: what is atomic is a struct of
+ * its own type here, which is not read but as a whole.
  */
 void
 race_atomic(const void *p, size_t size, bool write)
 {
 	check_alive((uintptr_t)p);
-	look((uintptr_t)p, size, write, !is_exclusive((uintptr_t)p));
+	if (is_exclusive((uintptr_t)p))
+		look((uintptr_t)p, size, write ? WRITE : READ);
+	else
+		look((uintptr_t)p, size, write ? ATOMIC_WRITE : ATOMIC_READ);
 }
 
 void
@@ -196,7 +226,7 @@ race_free(const void *p, size_t size)
 		if (page_of(a >> PAGE_BITS)
 			    ->bytes[a & (PAGE_SIZE - 1)]
 			    .generation == generation)
-			look(a, 1, true, true);
+			look(a, 1, END);
 }
 
 /* What GCC calls. */
@@ -259,6 +289,39 @@ void
 __tsan_write_range(void *p, size_t size)
 {
 	plain(p, size, true);
+}
+
+/*
+ * The library's calls of the C library's functions are these, by meson.build.
+ */
+
+void *
+model_memcpy(void *to, const void *from, size_t size);
+void *
+model_memcpy(void *to, const void *from, size_t size)
+{
+	plain(from, size, false);
+	plain(to, size, true);
+	return memcpy(to, from, size);
+}
+
+void *
+model_memmove(void *to, const void *from, size_t size);
+void *
+model_memmove(void *to, const void *from, size_t size)
+{
+	plain(from, size, false);
+	plain(to, size, true);
+	return memmove(to, from, size);
+}
+
+void *
+model_memset(void *to, int c, size_t size);
+void *
+model_memset(void *to, int c, size_t size)
+{
+	plain(to, size, true);
+	return memset(to, c, size);
 }
 
 void

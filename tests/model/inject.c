@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The inject queue, with a ring of a few places, or of one: no notification is
+ * lost or comes twice, also where the ring is full, and where the queue is
+ * closed and finished meanwhile.
+ */
+
+#include "model.h"
+#include "queue/inject.h"
+#include "rig.h"
+
+static struct inject *queue;
+/* Tasks of pusher p are numbered from p * TASKS_EACH. */
+#define TASKS_EACH 8
+/* Of each pusher: the next it makes, and the next that is to be popped. */
+static unsigned int next_of[2], due_of[2];
+
+static void
+begin(unsigned int ring_size)
+{
+	unsigned int p;
+
+	queue = model_alloc(sizeof(*queue));
+	model_check(weir__inject_init(queue, "model", ring_size, 0) == 0);
+	for (p = 0; p < 2; p++)
+		next_of[p] = due_of[p] = p * TASKS_EACH;
+}
+
+/* A chain of n, which are the caller's again if it is refused. */
+static void
+push_chain(unsigned int p, unsigned int n)
+{
+	struct task_chain c;
+	struct task *t;
+
+	task_chain_init(&c);
+	while (n-- > 0)
+		task_chain_add(&c, rig_task(next_of[p]++));
+	if (weir__inject_push(queue, &c))
+		return;
+	while ((t = task_chain_pop(&c)) != NULL)
+		rig_see(t);
+}
+
+static void
+push_singly(void *arg)
+{
+	unsigned int p = (unsigned int)(uintptr_t)arg;
+
+	push_chain(p, 1);
+	push_chain(p, 1);
+}
+
+static void
+push_two(void *arg)
+{
+	push_chain((unsigned int)(uintptr_t)arg, 2);
+}
+
+static void
+push_one(void *arg)
+{
+	push_chain((unsigned int)(uintptr_t)arg, 1);
+}
+
+static unsigned int
+pop(unsigned int n)
+{
+	struct task *tasks[4];
+	unsigned int got = weir__inject_pop(queue, tasks, n), i;
+
+	for (i = 0; i < got; i++)
+		rig_see(tasks[i]);
+	return got;
+}
+
+static void
+pop_two(void *arg)
+{
+	(void)arg;
+	pop(2);
+}
+
+/* The only popper: tasks of one pusher come in their order. */
+static void
+pop_in_order(unsigned int n)
+{
+	struct task *tasks[4];
+	unsigned int got = weir__inject_pop(queue, tasks, n), i, p;
+
+	for (i = 0; i < got; i++) {
+		p = (unsigned int)tasks[i]->id / TASKS_EACH;
+		model_check(tasks[i]->id == due_of[p]++);
+		rig_see(tasks[i]);
+	}
+}
+
+static void
+end(void)
+{
+	unsigned int p;
+
+	model_join_all();
+	while (pop(4) > 0)
+		;
+	model_check(atomic_u64_load(&queue->spilled, RELAXED) == 0);
+	for (p = 0; p < 2; p++)
+		rig_check_seen_from(p * TASKS_EACH, next_of[p]);
+	weir__inject_fini(queue);
+	model_free(queue);
+}
+
+/* The ring by itself has room for all of them. */
+
+MODEL(inject_ring, "two pushers and a popper in the ring", 3, 3)
+{
+	begin(8);
+	model_thread("pusher", push_two, (void *)0);
+	model_thread("other", push_one, (void *)1);
+	pop_in_order(2);
+	pop_in_order(2);
+	end();
+}
+
+MODEL(inject_order, "what one pusher pushes comes in its order", 3, 3)
+{
+	begin(4);
+	model_thread("pusher", push_singly, (void *)0);
+	pop_in_order(1);
+	pop_in_order(2);
+	end();
+}
+
+/* One fits into the ring: what is behind it is spilled. */
+
+MODEL(inject_spill, "a pusher that spills beside a popper", 3, 3)
+{
+	begin(2);
+	model_thread("pusher", push_two, (void *)0);
+	pop(1);
+	pop(2);
+	end();
+}
+
+MODEL(inject_spill_two, "two pushers that spill", 3, 3)
+{
+	begin(2);
+	push_chain(0, 1);
+	model_thread("pusher", push_one, (void *)0);
+	model_thread("other", push_one, (void *)1);
+	pop(2);
+	end();
+}
+
+MODEL(inject_poppers, "two poppers of what was spilled", 3, 3)
+{
+	begin(2);
+	push_chain(0, 3);
+	model_thread("popper", pop_two, NULL);
+	pop(1);
+	end();
+}
+
+/* With nobody who pops any more. */
+static void
+end_finished(void)
+{
+	unsigned int p;
+
+	model_join_all();
+	for (p = 0; p < 2; p++)
+		rig_check_seen_from(p * TASKS_EACH, next_of[p]);
+	weir__inject_fini(queue);
+	model_free(queue);
+}
+
+MODEL(inject_finish, "a push beside the end, into the ring", 3, 3)
+{
+	begin(4);
+	model_thread("pusher", push_one, (void *)0);
+	weir__inject_close(queue);
+	weir__inject_finish(queue);
+	end_finished();
+}
+
+MODEL(inject_finish_spilled, "a push beside the end, past the ring", 3, 3)
+{
+	begin(2);
+	push_chain(0, 1);
+	model_thread("pusher", push_one, (void *)0);
+	weir__inject_close(queue);
+	weir__inject_finish(queue);
+	end_finished();
+}
+
+MODEL(inject_finish_two, "two pushes beside the end", 3, 3)
+{
+	begin(4);
+	model_thread("pusher", push_one, (void *)0);
+	model_thread("other", push_one, (void *)1);
+	weir__inject_finish(queue);
+	end_finished();
+}
+
+MODEL(inject_closed, "a finished queue stays so, and refuses", 3, 3)
+{
+	begin(4);
+	weir__inject_finish(queue);
+	weir__inject_close(queue);
+	model_check(atomic_u32_load(&queue->state, RELAXED) == INJECT_FINISHED);
+	push_chain(0, 2);
+	end_finished();
+}

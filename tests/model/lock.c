@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Locks: one holder at a time, and each sees what the last one wrote. */
+
+#include "base/lock.h"
+#include "model.h"
+
+static struct lock lock;
+static unsigned int guarded;
+static unsigned int refused; /* the one that tries */
+
+static void
+use(void)
+{
+	guarded++;
+	model_check(atomic_u32_load(&lock.held, RELAXED) == 1);
+}
+
+static void
+acquire(void *arg)
+{
+	(void)arg;
+	lock_acquire(&lock);
+	use();
+	lock_release(&lock);
+}
+
+static void
+acquire_last(void *arg)
+{
+	(void)arg;
+	lock_acquire_last(&lock);
+	use();
+	lock_release(&lock);
+}
+
+static void
+try(void *arg)
+{
+	(void)arg;
+	if (lock_try(&lock)) {
+		use();
+		lock_release(&lock);
+	} else {
+		refused++;
+	}
+}
+
+static void
+end(unsigned int n)
+{
+	model_join_all();
+	model_check(guarded + refused == n);
+	model_check(atomic_u32_load(&lock.held, RELAXED) == 0);
+	model_check(atomic_u32_load(&lock.waiting, RELAXED) == 0);
+}
+
+MODEL(lock_two, "two that wait for a lock", 3, 3)
+{
+	lock_init(&lock);
+	model_thread("first", acquire, NULL);
+	model_thread("second", acquire, NULL);
+	end(2);
+}
+
+MODEL(lock_three, "one that waits, one that tries, one that gives way", 2, 2)
+{
+	lock_init(&lock);
+	model_thread("waits", acquire, NULL);
+	model_thread("tries", try, NULL);
+	model_thread("gives way", acquire_last, NULL);
+	end(3);
+}
+
+/* Takes the lock again and again, but not before those that wait. */
+static void
+hold_again(void *arg)
+{
+	(void)arg;
+	acquire(NULL);
+	acquire_last(NULL);
+}
+
+MODEL(lock_again, "one that gives a lock away and takes it again", 3, 3)
+{
+	lock_init(&lock);
+	model_thread("again", hold_again, NULL);
+	model_thread("other", acquire, NULL);
+	end(3);
+}
+
+MODEL(lock_refused, "a lock that is held, or waited for, is not given", 3, 3)
+{
+	lock_init(&lock);
+	model_check(lock_try(&lock));
+	model_check(!lock_try(&lock));
+	model_thread("waits", acquire, NULL);
+	model_thread("tries", try, NULL);
+	guarded++;
+	lock_release(&lock);
+	end(3);
+}
