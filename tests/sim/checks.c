@@ -17,7 +17,7 @@
 /* How often it is looked whether a round is over. */
 #define ROUND_LOOK 64
 /* A task that is queued runs within so many rounds. */
-#define QUEUED_ROUNDS 400
+#define QUEUED_ROUNDS 100
 /* No run needs so long. */
 #define LONGEST (UINT64_C(30) * KERNEL_HZ)
 
@@ -25,7 +25,7 @@
  * So many rounds a task may be queued while a worker of its node is asleep in
  * the kernel all along.
  */
-#define BESIDE_ROUNDS 6
+#define BESIDE_ROUNDS 4
 
 static uint32_t steps_in_round[VTHREADS_MAX];
 static uint32_t since_look;
@@ -42,6 +42,8 @@ static struct place_state {
 	/* Round since which it sleeps, and its source polls then; 0: it does not. */
 	uint64_t asleep_since;
 	uint64_t asleep_polls;
+	/* Round since which it has gone and its inbox holds something; 0: not so. */
+	uint64_t forgotten_since;
 } places[RUNTIMES_MAX][RTE_MAX_LCORE];
 
 void
@@ -205,13 +207,32 @@ note_sleeper(unsigned int rt, const struct worker *w)
 	}
 }
 
+/* G1: what was pushed to a worker that has gone is sent on. */
 static void
-note_sleepers(unsigned int rt)
+check_forwarded(unsigned int rt, const struct worker *w)
+{
+	struct place_state *p = &places[rt][w->index];
+
+	if (peek32(&w->successor) == 0 || sim.ending[rt] ||
+	    rte_ring_count(w->inbox.ring) + peek64(&w->inbox.spilled) == 0)
+		p->forgotten_since = 0;
+	else if (p->forgotten_since == 0)
+		p->forgotten_since = round_nb;
+	else if (round_nb - p->forgotten_since > BESIDE_ROUNDS)
+		virtual_failed("G1: worker %u has retired, and its inbox is "
+			       "not empty",
+			       w->index);
+}
+
+static void
+look_at_workers(unsigned int rt)
 {
 	unsigned int i;
 
-	for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers; i++)
+	for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers; i++) {
 		note_sleeper(rt, sim.rt[rt]->workers[i]);
+		check_forwarded(rt, sim.rt[rt]->workers[i]);
+	}
 }
 
 static bool
@@ -309,7 +330,7 @@ check_round(void)
 	memset(steps_in_round, 0, sizeof(steps_in_round));
 	round_nb++;
 	for (i = 0; i < sim.plan.nb_runtimes; i++)
-		note_sleepers(i);
+		look_at_workers(i);
 	for (i = 0; i < nb_sim_tasks; i++)
 		check_queued(&sim_tasks[i]);
 	traffic_check_round(round_nb);

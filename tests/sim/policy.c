@@ -153,6 +153,14 @@ maybe_stall(unsigned int thread)
 	stalled_until = steps_count() + 1 + choice(sim.plan.starve_max);
 }
 
+/* Whoever it is, it may be the one that the caller cannot see. */
+void
+policy_stall_one(void)
+{
+	stalled = choice(vthread_count());
+	stalled_until = steps_count() + sim.plan.starve_max;
+}
+
 static unsigned int
 choose(void *arg, const unsigned int *ready, unsigned int n, int current)
 {

@@ -210,9 +210,11 @@ end_early(void)
 {
 	unsigned int i;
 
-	sim_sleep(any(300000));
+	sim_sleep(any(one_in(2) ? 20000 : 300000));
 	for (i = 0; i < sim.plan.nb_runtimes; i++) {
 		sim.ending[i] = true;
+		if (one_in(2))
+			policy_stall_one();
 		weir_runtime_shutdown_begin(sim.rt[i]);
 	}
 }

@@ -162,6 +162,9 @@ extern unsigned int policy_quantum;
 /* Something has run: the clock need not hurry. */
 void
 policy_not_idle(void);
+/* One of them stays where it is, for as long as that can be. */
+void
+policy_stall_one(void);
 /* The calling thread waits for others in a loop. */
 void
 policy_step_back(void);

@@ -95,14 +95,16 @@ yield_poll(struct weir_context *ctx, struct sim_task *t)
 static int
 slow_poll(struct weir_context *ctx, struct sim_task *t)
 {
-	struct sim_task *other = NULL;
+	struct sim_task *other;
+	unsigned int i;
 
-	/* It waits behind, unless another worker takes it. */
-	if (one_in(2))
+	/* They wait behind it, unless other workers take them. */
+	for (i = any(4); i > 0; i--) {
 		other = task_start(t->rt, ACTOR_LEAF, -1);
-	if (other != NULL)
-		task_detach(other);
-	work(1 + any(one_in(4) ? 6000 : 400), any(4000));
+		if (other != NULL)
+			task_detach(other);
+	}
+	work(1 + any(one_in(4) ? 4000 : 400), one_in(2) ? 0 : any(4000));
 	return yield_poll(ctx, t);
 }
 

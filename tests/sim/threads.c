@@ -128,7 +128,7 @@ user_main(void *arg)
 
 	for (i = 0; i < sim.plan.nb_changes; i++) {
 		use(any_runtime());
-		if (one_in(2))
+		if (one_in(sim.plan.early_end ? 16 : 2))
 			sim_sleep(any(30000));
 	}
 	return NULL;
@@ -159,8 +159,11 @@ static void
 retire(unsigned int rt)
 {
 	unsigned int w = any_worker(rt, true), s = any_worker(rt, true);
-	int rc = weir_worker_retire(sim.rt[rt], w, s);
+	int rc;
 
+	if (one_in(2))
+		policy_stall_one();
+	rc = weir_worker_retire(sim.rt[rt], w, s);
 	/* There may be one only. */
 	expect("weir_worker_retire", rt, rc, w == s ? -EINVAL : 0);
 	seen[SEEN_RETIRED] += rc == 0;
