@@ -28,7 +28,7 @@ begin(unsigned int ring_size)
 }
 
 /* A chain of n, which are the caller's again if it is refused. */
-static void
+static bool
 push_chain(unsigned int p, unsigned int n)
 {
 	struct task_chain c;
@@ -38,9 +38,10 @@ push_chain(unsigned int p, unsigned int n)
 	while (n-- > 0)
 		task_chain_add(&c, rig_task(next_of[p]++));
 	if (weir__inject_push(queue, &c))
-		return;
+		return true;
 	while ((t = task_chain_pop(&c)) != NULL)
 		rig_see(t);
+	return false;
 }
 
 static void
@@ -143,6 +144,19 @@ MODEL(inject_spill, "a pusher that spills beside a popper", 3, 3)
 	end();
 }
 
+/* I2, and what is in the stash before what was spilled behind it. */
+MODEL(inject_spill_order, "what one pusher spills comes in its order", 3, 3)
+{
+	begin(2);
+	model_thread("other", push_one, (void *)1);
+	push_chain(0, 3);
+	pop_in_order(2);
+	push_chain(0, 1);
+	pop_in_order(2);
+	pop_in_order(2);
+	end();
+}
+
 MODEL(inject_spill_two, "two pushers that spill", 3, 3)
 {
 	begin(2);
@@ -203,12 +217,16 @@ MODEL(inject_finish_two, "two pushes beside the end", 3, 3)
 	end_finished();
 }
 
-MODEL(inject_closed, "a finished queue stays so, and refuses", 3, 3)
+MODEL(inject_closed, "a closed queue refuses, and a finished one stays so", 3,
+      3)
 {
 	begin(4);
+	model_check(push_chain(0, 1));
+	weir__inject_close(queue);
+	model_check(!push_chain(0, 2));
 	weir__inject_finish(queue);
 	weir__inject_close(queue);
 	model_check(atomic_u32_load(&queue->state, RELAXED) == INJECT_FINISHED);
-	push_chain(0, 2);
+	model_check(!push_chain(0, 1));
 	end_finished();
 }

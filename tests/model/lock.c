@@ -100,3 +100,18 @@ MODEL(lock_refused, "a lock that is held, or waited for, is not given", 3, 3)
 	lock_release(&lock);
 	end(3);
 }
+
+MODEL(lock_gives_way, "who tries comes behind those that wait", 3, 3)
+{
+	lock_init(&lock);
+	lock_acquire(&lock);
+	model_thread("waits", acquire, NULL);
+	while (atomic_u32_load(&lock.waiting, RELAXED) == 0)
+		atomic_pause();
+	lock_release(&lock);
+	if (lock_try(&lock)) {
+		model_check(guarded == 1);
+		lock_release(&lock);
+	}
+	end(1);
+}
