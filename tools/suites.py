@@ -62,9 +62,24 @@ def meson_programs(label):
     return programs
 
 
+def fuzz_programs(suite):
+    """As Meson has them, with time for as much as is asked for."""
+    seconds = int(os.environ.get("WEIR_FUZZ_SECONDS", 0))
+    return [p._replace(timeout=p.timeout + seconds)
+            for p in meson_programs("fuzz")(suite)]
+
+
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+# Where it is, clang's own symbolizer comes first. The legend would push what a
+# report is about out of its end.
+FUZZ = {
+    **SANITIZERS,
+    "ASAN_OPTIONS": SANITIZERS["ASAN_OPTIONS"]
+                    + ":allow_addr2line=1:print_legend=0",
 }
 
 TSAN = {
@@ -72,9 +87,10 @@ TSAN = {
                     "suppressions=" + os.path.abspath("tests/tsan.supp"),
 }
 
-# Some kernels pick random addresses where the thread sanitizer has its shadow.
-# EAL's memory, at 4 GiB, is clear of that. Some containers do not allow to turn
-# this off; there the program runs as it is.
+# Some kernels pick random addresses where the thread sanitizer, or the address
+# sanitizer of clang 14, has its shadow. EAL's memory, at 4 GiB, is clear of
+# that. Some containers do not allow to turn this off; there the program runs as
+# it is.
 FIXED_ADDRESSES = ["sh", "-c", 'setarch -R true 2>/dev/null'
                    ' && exec setarch -R "$@" || exec "$@"', "sh"]
 
@@ -107,6 +123,10 @@ SUITES = {
     "sim": Suite(
         "the scheduler on virtual threads, seed by seed", ["build", "test"],
         "test", meson_programs("sim")),
+    "fuzz": Suite(
+        "fuzz targets, on the inputs kept for them and on new ones",
+        ["build", "test", "fuzz"], "fuzz", fuzz_programs, FUZZ,
+        FIXED_ADDRESSES),
     "valgrind": Suite(
         "unit, under memcheck", ["build", "test"], "test",
         meson_programs("unit"), wrapper=[

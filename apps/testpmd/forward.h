@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_mbuf.h>
 
 #include <weir_ethdev.h>
 #include <weir_task.h>
@@ -39,6 +40,16 @@ extern const struct forward_mode forward_mode_txonly;
 		.state_size = sizeof(struct stream *), .poll = poll_function, \
 		.drop = stream_drop,                                          \
 	}
+
+/*
+ * Is there an Ethernet header to change? Ports give shorter packets too, and
+ * what lies behind them is not theirs.
+ */
+static __rte_always_inline bool
+has_ether_header(const struct rte_mbuf *m)
+{
+	return likely(m->data_len >= sizeof(struct rte_ether_hdr));
+}
 
 /*
  * Asking whether the transmit queue is ready comes first: when the peer is

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* mac: the sending port's address becomes the source, its peer's the target. */
+/*
+ * mac: the sending port's address becomes the source, its peer's the target. A
+ * packet without an Ethernet header goes on as it is.
+ */
 
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
@@ -18,6 +21,8 @@ mac_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 	for (i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		if (!has_ether_header(pkts[i]))
+			continue;
 		ether = rte_pktmbuf_mtod(pkts[i], struct rte_ether_hdr *);
 		rte_ether_addr_copy(&dst, &ether->dst_addr);
 		rte_ether_addr_copy(&src, &ether->src_addr);

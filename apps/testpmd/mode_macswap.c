@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* macswap: source and destination address change places. */
+/*
+ * macswap: source and destination address change places. A packet without an
+ * Ethernet header goes on as it is.
+ */
 
 #include <string.h>
 
@@ -44,7 +47,8 @@ macswap_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 	for (i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
-		swap_addresses(rte_pktmbuf_mtod(pkts[i], uint8_t *));
+		if (has_ether_header(pkts[i]))
+			swap_addresses(rte_pktmbuf_mtod(pkts[i], uint8_t *));
 	}
 }
 

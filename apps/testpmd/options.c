@@ -38,14 +38,20 @@ struct option_def {
 void
 error_line(const char *format, ...)
 {
+	char *line, *c;
 	va_list args;
 
-	fflush(stdout);
-	fputs("weir-testpmd: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
 	va_end(args);
-	fputc('\n', stderr);
+	/* What is quoted may be anything; it stays a line. */
+	for (c = line; c != NULL && *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	fflush(stdout);
+	fprintf(stderr, "weir-testpmd: %s\n", line != NULL ? line : format);
+	free(line);
 }
 
 /* strtoul() without its leniency: digits only, and all of the text. */
@@ -112,7 +118,8 @@ parse_seconds(const char *name, const char *value, bool zero_is_legal,
 			      "--%s %s: must be seconds, %s, decimals allowed",
 			      name, value,
 			      zero_is_legal ? "0 or more" : "more than 0");
-	*ns = (uint64_t)(seconds * SECOND_NS);
+	/* 0 has a meaning of its own. */
+	*ns = seconds == 0 ? 0 : RTE_MAX((uint64_t)(seconds * SECOND_NS), 1u);
 	return STATUS_OK;
 }
 
@@ -263,17 +270,18 @@ static int
 parse_config(const char *name, const char *value, struct options *o)
 {
 	const char *text = value;
-	int rc;
+	int rc = 0;
 
 	o->nb_config = 0;
-	for (;;) {
+	/* sscanf() would take signs and spaces. */
+	if (value[strspn(value, "(),0123456789")] != '\0')
+		rc = -EINVAL;
+	while (rc == 0) {
 		rc = parse_config_entry(&text, o);
 		if (rc < 0 || *text == '\0')
 			break;
-		if (*text++ != ',') {
+		if (*text++ != ',')
 			rc = -EINVAL;
-			break;
-		}
 	}
 	switch (rc) {
 	case 0:
@@ -303,7 +311,8 @@ parse_eth_peer(const char *name, const char *value, struct options *o)
 	unsigned int port;
 	int length = 0;
 
-	if (sscanf(value, "%5u,%n", &port, &length) != 1 || length == 0 ||
+	if (!isdigit((unsigned char)value[0]) ||
+	    sscanf(value, "%5u,%n", &port, &length) != 1 || length == 0 ||
 	    port >= RTE_MAX_ETHPORTS ||
 	    rte_ether_unformat_addr(value + length, &addr) != 0)
 		return REFUSE(STATUS_USAGE,

@@ -2,6 +2,7 @@
 
 /* Defaults and checks of struct weir_options. */
 
+#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -89,8 +90,17 @@ invalid(char *error, size_t size, const char *format, ...)
 static int
 check_name(const char *name, char *error, size_t size)
 {
+	const char *c;
+
 	if (name == NULL || name[0] == '\0')
 		return invalid(error, size, "name: must not be empty");
+	/* It is part of lines, here and in the log. */
+	for (c = name; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			return invalid(error, size,
+				       "name: character 0x%02x is none that "
+				       "can be shown",
+				       (unsigned char)*c);
 	if (strlen(name) > OPTIONS_NAME_LEN)
 		return invalid(error, size,
 			       "name: \"%s\" has more than %d characters", name,

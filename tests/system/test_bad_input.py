@@ -42,14 +42,18 @@ OPTIONS = (
      "--total-num-mbufs 100: too few for the queues; must be at least "),
     (["--run-for", "0"], 2, "--run-for 0: must be seconds"),
     (["--run-for", "-1"], 2, "--run-for -1: must be seconds"),
+    (["--run-for", "1\n2"], 2, "--run-for 1?2: must be seconds"),
     (["--run-for", "soon"], 2, "--run-for soon: must be seconds"),
     (["--run-for", "inf"], 2, "--run-for inf: must be seconds"),
     (["--stats-period", "nan"], 2, "--stats-period nan: must be seconds"),
     (["--eth-peer", "0"], 2, "--eth-peer 0: must be like"),
     (["--eth-peer", "99,02:00:00:00:00:00"], 2, "--eth-peer 99,"),
+    (["--eth-peer", "+0,02:00:00:00:00:00"], 2, "--eth-peer +0,02:"),
     (["--eth-peer", "0,02:00:00:00:00"], 2, "--eth-peer 0,02:00:00:00:00: "),
     (["--config", ""], 2, "--config : must be like"),
     (["--config", "(0,0)"], 2, "--config (0,0): must be like"),
+    (["--config", "(0,0, 1)"], 2, "--config (0,0, 1): must be like"),
+    (["--config", "(0,0,-1)"], 2, "--config (0,0,-1): must be like"),
     (["--config", "(0,0,1),"], 2, "--config (0,0,1),: must be like"),
     (["--config", "(0,0,1)(1,0,1)"], 2, "must be like"),
     (["--config", "(0,0,1),(0,0,2)"], 2, "a queue is given twice at (0,0,2)"),
@@ -152,8 +156,8 @@ def place_taken():
 def main():
     tap = Tap()
     for options, status, text in OPTIONS:
-        tap.run("'" + " ".join(options) + "'", bad_option, options, status,
-                text)
+        tap.run("'" + " ".join(options).replace("\n", "?") + "'", bad_option,
+                options, status, text)
     tap.run(f"no worker lcore ({lcores(0)})", no_workers)
     tap.run("no ports", no_ports)
     tap.run("more queues than a port has", too_many_queues)

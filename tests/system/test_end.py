@@ -42,6 +42,11 @@ def again_and_again():
         Testpmd(("--run-for", "0.01"), TWO_NULL, 2).run().check_clean()
 
 
+def least_time():
+    """What is less than can be told apart is not 0, which is for ever."""
+    Testpmd(("--run-for", "1e-12"), TWO_NULL, 2).run().check_clean()
+
+
 def two_at_once():
     with Testpmd(()) as one, Testpmd(()) as two:
         one.wait_started()
@@ -71,6 +76,7 @@ def main():
     tap.run("three signals at once", impatient)
     tap.run("SIGINT that was ignored before", background_job)
     tap.run("one after another", again_and_again)
+    tap.run("a run of no time to speak of", least_time)
     tap.run("two at once", two_at_once)
     tap.run("--help", help_text)
     tap.finish()

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The run queue against arrays. An input is where the indices begin, and then a
+ * program of pushes, pops and steals between three queues of eight slots. A
+ * thief may stop in the middle of a steal, with its claim made, while owners
+ * and other thieves go on.
+ */
+
+#include "fuzz.h"
+
+#include <string.h>
+
+#define RUN_QUEUE_SIZE 8
+#include "queue/run_queue.c"
+
+#define QUEUES 3
+#define TASKS 4096
+
+/* What a queue must hold. */
+struct model {
+	struct task *tasks[RUN_QUEUE_SIZE];
+	unsigned int n;
+	/* A thief at work: what it has claimed, and its head. */
+	struct task *claimed[HALF];
+	unsigned int nb_claimed;
+	uint64_t claim;
+	/* Slots in front of the first task that are not free yet (R1). */
+	unsigned int lag;
+};
+
+static struct task tasks[TASKS];
+static unsigned int nb_tasks; /* used so far */
+static struct run_queue queues[QUEUES];
+static struct model models[QUEUES];
+
+static unsigned int
+model_room(const struct model *m)
+{
+	return RUN_QUEUE_SIZE - m->n - m->lag;
+}
+
+static void
+model_take(struct model *m, unsigned int n, struct task **to)
+{
+	fuzz_check(n <= m->n);
+	memcpy(to, m->tasks, n * sizeof(to[0]));
+	m->n -= n;
+	memmove(m->tasks, m->tasks + n, m->n * sizeof(to[0]));
+}
+
+static void
+begin(struct fuzz_input *in)
+{
+	unsigned int i;
+	uint32_t first;
+
+	nb_tasks = 0;
+	memset(models, 0, sizeof(models));
+	for (i = 0; i < QUEUES; i++) {
+		first = 0u - fuzz_u8(in);
+		weir__run_queue_init(&queues[i]);
+		atomic_u64_store(&queues[i].head, pack(first, first), RELAXED);
+		atomic_u32_store(&queues[i].tail, first, RELAXED);
+	}
+}
+
+static void
+push(unsigned int i)
+{
+	struct task *t = &tasks[nb_tasks++], *expected[HALF + 1];
+	struct task_chain overflow;
+	struct model *m = &models[i];
+	unsigned int n = 0, k;
+
+	task_chain_init(&overflow);
+	weir__run_queue_push_owner(&queues[i], t, &overflow);
+	if (model_room(m) > 0) {
+		m->tasks[m->n++] = t;
+	} else {
+		if (m->lag == 0) {
+			n = HALF;
+			model_take(m, n, expected);
+		}
+		expected[n++] = t;
+	}
+	fuzz_check(overflow.n == n);
+	for (k = 0; k < n; k++)
+		fuzz_check(task_chain_pop(&overflow) == expected[k]);
+	fuzz_check(overflow.first == NULL && overflow.last == NULL);
+}
+
+static void
+pop(unsigned int i)
+{
+	struct task *t = weir__run_queue_pop_owner(&queues[i]), *expected;
+	struct model *m = &models[i];
+
+	if (m->n == 0) {
+		fuzz_check(t == NULL);
+		return;
+	}
+	model_take(m, 1, &expected);
+	fuzz_check(t == expected);
+	if (m->nb_claimed > 0)
+		m->lag++;
+}
+
+static void
+steal(unsigned int from, unsigned int to)
+{
+	struct model *src = &models[from], *dst = &models[to];
+	struct task *half[HALF], *t;
+	unsigned int untouched = 77, n = untouched, k;
+
+	if (from == to)
+		return;
+	t = weir__run_queue_steal(&queues[from], &queues[to], &n);
+	/* R2 */
+	if (src->n == 0 || src->nb_claimed > 0 || model_room(dst) < HALF) {
+		fuzz_check(t == NULL && n == untouched);
+		return;
+	}
+	fuzz_check(n == (src->n + 1) / 2);
+	model_take(src, n, half);
+	fuzz_check(t == half[n - 1]);
+	for (k = 0; k + 1 < n; k++)
+		dst->tasks[dst->n++] = half[k];
+}
+
+/* The first half of a steal. */
+static void
+begin_steal(unsigned int i)
+{
+	struct model *m = &models[i];
+	uint64_t head;
+	uint32_t n;
+
+	n = claim_half(&queues[i], &head);
+	if (m->n == 0 || m->nb_claimed > 0) {
+		fuzz_check(n == 0);
+		return;
+	}
+	fuzz_check(n == (m->n + 1) / 2);
+	model_take(m, n, m->claimed);
+	m->nb_claimed = n;
+	m->lag = n;
+	m->claim = head;
+}
+
+/* The second: the slots must be as they were. */
+static void
+end_steal(unsigned int i)
+{
+	struct model *m = &models[i];
+	uint32_t first = real_of(m->claim);
+	unsigned int k;
+
+	if (m->nb_claimed == 0)
+		return;
+	for (k = 0; k < m->nb_claimed; k++)
+		fuzz_check(slot_get(&queues[i], first + k) == m->claimed[k]);
+	end_claim(&queues[i], pack(first, first + m->nb_claimed));
+	m->nb_claimed = 0;
+	m->lag = 0;
+}
+
+static void
+step(struct fuzz_input *in)
+{
+	uint8_t op = fuzz_u8(in);
+	unsigned int i = op / 8 % QUEUES, n = 1 + op / 32;
+
+	switch (op % 8) {
+	case 0:
+	case 1:
+		for (; n > 0 && nb_tasks < TASKS; n--)
+			push(i);
+		break;
+	case 2:
+		pop(i);
+		break;
+	case 3:
+		for (; n > 0; n--)
+			pop(i);
+		break;
+	case 4:
+	case 5:
+		steal(i, n % QUEUES);
+		break;
+	case 6:
+		begin_steal(i);
+		break;
+	case 7:
+		end_steal(i);
+		break;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+	unsigned int i;
+
+	begin(&in);
+	while (in.left > 0) {
+		step(&in);
+		for (i = 0; i < QUEUES; i++) {
+			fuzz_check(weir__run_queue_len_any(&queues[i]) ==
+				   models[i].n);
+			fuzz_check(weir__run_queue_room_owner(&queues[i]) ==
+				   model_room(&models[i]));
+		}
+	}
+	for (i = 0; i < QUEUES; i++) {
+		end_steal(i);
+		while (models[i].n > 0)
+			pop(i);
+		pop(i);
+		fuzz_check(weir__run_queue_room_owner(&queues[i]) ==
+			   RUN_QUEUE_SIZE);
+	}
+	return 0;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The state word against plain booleans. An input is a program of transitions,
+ * each made by someone who may make it: a queue, a poller, shutdown, wakers, the
+ * join handle. Who there is also tells how many references there must be.
+ */
+
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "task/state.h"
+
+#define WAKERS_MAX 8
+
+enum runner {
+	RUNNER_NONE,
+	RUNNER_POLLER,	 /* has the reference of the notification */
+	RUNNER_SHUTDOWN, /* leans on that of the owned list */
+};
+
+static struct task_state state;
+
+static struct {
+	/* The bits of the word. */
+	bool running;
+	bool complete;
+	bool notified;
+	bool cancelled;
+	bool join_interest;
+	bool join_waker;
+	/* Who has a reference. */
+	bool listed;
+	bool queued;
+	bool handle;
+	enum runner runner;
+	unsigned int wakers;
+	/* How far things are. */
+	bool owned;	/* it began on an owned list */
+	bool shut_down; /* which comes to a task once */
+	bool must_end;	/* the runner was told that it is cancelled */
+	unsigned int drops;
+	unsigned int frees;
+} m;
+
+static unsigned int
+model_refs(void)
+{
+	return m.listed + m.queued + m.handle + m.wakers +
+	       (m.runner == RUNNER_POLLER);
+}
+
+static uint64_t
+model_word(void)
+{
+	return (m.running ? STATE_RUNNING : 0) |
+	       (m.complete ? STATE_COMPLETE : 0) |
+	       (m.notified ? STATE_NOTIFIED : 0) |
+	       (m.cancelled ? STATE_CANCELLED : 0) |
+	       (m.join_interest ? STATE_JOIN_INTEREST : 0) |
+	       (m.join_waker ? STATE_JOIN_WAKER : 0) |
+	       model_refs() * STATE_REF_ONE;
+}
+
+/* A transition says whether it gave the last reference away. */
+static void
+check_free(bool told)
+{
+	fuzz_check(told == (model_refs() == 0));
+	m.frees += told;
+}
+
+static void
+begin(bool owned)
+{
+	memset(&m, 0, sizeof(m));
+	m.notified = true;
+	m.join_interest = true;
+	m.queued = true;
+	m.handle = true;
+	m.listed = owned;
+	m.owned = owned;
+	if (owned)
+		state_init(&state);
+	else
+		state_init_unowned(&state);
+}
+
+/* A notification is taken from its queue. */
+static void
+run(void)
+{
+	enum state_run got;
+
+	if (!m.queued)
+		return;
+	got = state_to_running(&state);
+	m.queued = false;
+	if (m.running || m.complete) {
+		fuzz_check(got == STATE_RUN_NOTHING || got == STATE_RUN_FREE);
+		check_free(got == STATE_RUN_FREE);
+		return;
+	}
+	m.running = true;
+	m.notified = false;
+	m.runner = RUNNER_POLLER;
+	m.must_end = m.cancelled;
+	fuzz_check(got == (m.cancelled ? STATE_RUN_CANCEL : STATE_RUN_POLL));
+}
+
+/* A poll gave PENDING, which a job's has no way to. */
+static void
+pend(bool yield)
+{
+	enum state_idle got;
+
+	if (m.runner != RUNNER_POLLER || m.complete || m.must_end || !m.owned)
+		return;
+	got = yield ? state_to_yielded(&state) : state_to_idle(&state);
+	if (m.cancelled) {
+		fuzz_check(got == STATE_IDLE_CANCEL);
+		m.must_end = true;
+		return;
+	}
+	m.running = false;
+	m.runner = RUNNER_NONE;
+	if (yield)
+		m.notified = true;
+	if (m.notified) {
+		fuzz_check(got == STATE_IDLE_NOTIFIED);
+		m.queued = true;
+		return;
+	}
+	fuzz_check(got == STATE_IDLE_WAIT || got == STATE_IDLE_FREE);
+	check_free(got == STATE_IDLE_FREE);
+}
+
+/* The runner drops the task's state, and then it has ended. */
+static void
+complete(void)
+{
+	uint64_t now;
+
+	if (m.runner == RUNNER_NONE || m.complete)
+		return;
+	m.drops++;
+	now = state_to_complete(&state);
+	m.running = false;
+	m.complete = true;
+	fuzz_check(now == model_word());
+}
+
+static void
+give_waiter_back(void)
+{
+	if (m.runner == RUNNER_NONE || !m.complete || !m.join_waker)
+		return;
+	m.join_waker = false;
+	fuzz_check(state_join_waker_done(&state) == model_word());
+}
+
+/* The runner takes the task off its list, and goes. */
+static void
+release(void)
+{
+	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER);
+
+	if (m.runner == RUNNER_NONE || !m.complete || m.join_waker)
+		return;
+	m.listed = false;
+	m.runner = RUNNER_NONE;
+	check_free(state_ref_dec(&state, refs));
+}
+
+static void
+schedule(bool told)
+{
+	bool waits = !m.running && !m.complete && !m.notified;
+
+	fuzz_check(told == waits);
+	m.notified = true;
+	m.queued |= told;
+}
+
+static void
+wake_by_value(void)
+{
+	enum state_wake got;
+	bool ended = m.complete;
+
+	if (m.wakers == 0)
+		return;
+	got = state_wake_by_value(&state);
+	m.wakers--;
+	if (!ended)
+		schedule(got == STATE_WAKE_SCHEDULE);
+	else
+		fuzz_check(got != STATE_WAKE_SCHEDULE);
+	check_free(got == STATE_WAKE_FREE);
+}
+
+static void
+wake_by_ref(void)
+{
+	enum state_wake got;
+
+	if (m.wakers == 0)
+		return;
+	got = state_wake_by_ref(&state);
+	fuzz_check(got != STATE_WAKE_FREE);
+	if (!m.complete)
+		schedule(got == STATE_WAKE_SCHEDULE);
+	else
+		fuzz_check(got == STATE_WAKE_NOTHING);
+}
+
+static void
+make_waker(void)
+{
+	bool by_poll = m.runner == RUNNER_POLLER && !m.complete;
+
+	if (m.wakers == WAKERS_MAX || (!by_poll && !m.handle && m.wakers == 0))
+		return;
+	state_ref_inc(&state);
+	m.wakers++;
+}
+
+static void
+drop_waker(void)
+{
+	if (m.wakers == 0)
+		return;
+	m.wakers--;
+	check_free(state_ref_dec(&state, 1));
+}
+
+static void
+cancel(void)
+{
+	bool told;
+
+	if (!m.handle && m.wakers == 0)
+		return;
+	told = state_to_cancelled(&state);
+	if (m.complete || m.cancelled) {
+		fuzz_check(!told);
+		return;
+	}
+	m.cancelled = true;
+	fuzz_check(told == (!m.running && !m.notified));
+	m.notified |= told;
+	m.queued |= told;
+}
+
+static void
+shut_down(void)
+{
+	bool told;
+
+	if (!m.listed || m.shut_down)
+		return;
+	told = state_to_shutdown(&state);
+	fuzz_check(told == (!m.running && !m.complete));
+	m.shut_down = true;
+	m.cancelled = true;
+	if (told) {
+		m.running = true;
+		m.runner = RUNNER_SHUTDOWN;
+	}
+}
+
+static void
+set_waiter(void)
+{
+	bool told;
+
+	if (!m.handle || m.join_waker)
+		return;
+	told = state_join_waker_set(&state);
+	fuzz_check(told == !m.complete);
+	m.join_waker |= told;
+}
+
+static void
+take_waiter_back(void)
+{
+	if (!m.handle || (!m.join_waker && !m.complete))
+		return;
+	fuzz_check(state_join_waker_unset(&state) == !m.complete);
+	if (!m.complete)
+		m.join_waker = false;
+}
+
+static void
+drop_handle(void)
+{
+	if (!m.handle)
+		return;
+	fuzz_check(state_join_drop(&state) == model_word());
+	m.join_interest = false;
+	if (!m.complete)
+		m.join_waker = false;
+	fuzz_check(state_load(&state) == model_word());
+	m.handle = false;
+	check_free(state_ref_dec(&state, 1));
+}
+
+static void
+step(unsigned int op)
+{
+	switch (op % 16) {
+	case 0:
+	case 1:
+		run();
+		break;
+	case 2:
+		pend(false);
+		break;
+	case 3:
+		pend(true);
+		break;
+	case 4:
+		complete();
+		break;
+	case 5:
+		give_waiter_back();
+		break;
+	case 6:
+		release();
+		break;
+	case 7:
+		wake_by_value();
+		break;
+	case 8:
+		wake_by_ref();
+		break;
+	case 9:
+	case 10:
+		make_waker();
+		break;
+	case 11:
+		drop_waker();
+		break;
+	case 12:
+		cancel();
+		break;
+	case 13:
+		shut_down();
+		break;
+	case 14:
+		if (op / 16 % 2 == 0)
+			set_waiter();
+		else
+			take_waiter_back();
+		break;
+	case 15:
+		/* Seldom, so that it comes in the middle of something. */
+		if (op / 16 == 0)
+			drop_handle();
+		break;
+	}
+}
+
+static void
+check(void)
+{
+	fuzz_check(m.frees <= 1 && m.drops <= 1);
+	fuzz_check(state_load(&state) == model_word());
+	/* No wake-up is lost: whoever runs it, or a queue, knows of it. */
+	fuzz_check(!m.notified || m.running || m.complete || m.queued);
+}
+
+/* Everyone does what is left to do, and goes. */
+static void
+end(void)
+{
+	drop_handle();
+	while (m.wakers > 0)
+		drop_waker();
+	shut_down();
+	complete();
+	give_waiter_back();
+	release();
+	run();
+	complete();
+	give_waiter_back();
+	release();
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+
+	begin(fuzz_below(&in, 4) != 0);
+	while (in.left > 0) {
+		step(fuzz_u8(&in));
+		check();
+	}
+	end();
+	check();
+	fuzz_check(model_refs() == 0);
+	fuzz_check(m.frees == 1 && m.drops == 1);
+	return 0;
+}
