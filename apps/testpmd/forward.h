@@ -41,6 +41,16 @@ extern const struct forward_mode forward_mode_txonly;
 	}
 
 /*
+ * Does the frame have two addresses? One that is too short for them goes on as
+ * it is: what lies behind it in the mbuf is of a packet that was there before.
+ */
+static __rte_always_inline bool
+has_addresses(const struct rte_mbuf *m)
+{
+	return likely(m->data_len >= 2 * RTE_ETHER_ADDR_LEN);
+}
+
+/*
  * Asking whether the transmit queue is ready comes first: when the peer is
  * full, packets then wait in the receive ring, whose overflow the NIC counts,
  * and not in our memory.
