@@ -69,6 +69,17 @@ def fuzz_programs(suite):
             for p in meson_programs("fuzz")(suite)]
 
 
+def stress_programs(seconds):
+    """As above, of the stress tests; each goes on for that long, or for
+    WEIR_STRESS_SECONDS."""
+    def programs(suite):
+        share = os.environ.get("WEIR_STRESS_SECONDS", str(seconds))
+        return [p._replace(env={**p.env, "WEIR_STRESS_SECONDS": share},
+                           timeout=p.timeout + float(share))
+                for p in meson_programs("stress")(suite)]
+    return programs
+
+
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -104,6 +115,9 @@ SUITES = {
         "the library under each interleaving (--mutate: with each memory "
         "order weakened)", ["build", "test"], "test",
         meson_programs("model")),
+    "stress": Suite(
+        "random storms for a while, asserts on", ["build", "test"], "test",
+        stress_programs(20)),
     "system": Suite(
         "whole programs", ["build", "test", "demo"], "test",
         meson_programs("system")),
@@ -111,12 +125,18 @@ SUITES = {
         "unit, under the address and undefined-behaviour sanitizers",
         ["build", "test"], "sanitize", meson_programs("unit"), SANITIZERS,
         patience=3),
+    "sanitize-stress": Suite(
+        "random storms, under the same", ["build", "test"], "sanitize",
+        stress_programs(5), SANITIZERS, patience=3),
     "sanitize-system": Suite(
         "whole programs, under the same", ["build", "test", "demo"], "sanitize",
         meson_programs("sanitizable"), SANITIZERS, patience=3),
     "tsan": Suite(
         "unit, under the thread sanitizer", ["build", "test"], "tsan",
         meson_programs("unit"), TSAN, FIXED_ADDRESSES, patience=3),
+    "tsan-stress": Suite(
+        "random storms, under the same", ["build", "test"], "tsan",
+        stress_programs(5), TSAN, FIXED_ADDRESSES, patience=3),
     "tsan-system": Suite(
         "whole programs, under the same", ["build", "test"], "tsan",
         meson_programs("tsanable"), TSAN, FIXED_ADDRESSES, patience=3),

@@ -42,13 +42,13 @@ extern const struct forward_mode forward_mode_txonly;
 	}
 
 /*
- * Is there an Ethernet header to change? Ports give shorter packets too, and
- * what lies behind them is not theirs.
+ * Does the frame have two addresses? One that is too short for them goes on as
+ * it is: what lies behind it in the mbuf is of a packet that was there before.
  */
 static __rte_always_inline bool
-has_ether_header(const struct rte_mbuf *m)
+has_addresses(const struct rte_mbuf *m)
 {
-	return likely(m->data_len >= sizeof(struct rte_ether_hdr));
+	return likely(m->data_len >= 2 * RTE_ETHER_ADDR_LEN);
 }
 
 /*

@@ -21,6 +21,7 @@ struct port_totals {
 	uint64_t tx_dropped; /* the port took nothing for too long */
 	uint64_t missed;     /* its receive ring was full */
 	uint64_t no_mbufs;   /* no mbuf to receive into */
+	uint64_t rx_errors;  /* the PMD did not get them whole */
 	uint64_t tx_errors;  /* the PMD took them and did not send them */
 };
 
@@ -57,12 +58,12 @@ stats_print_period(struct plan *plan, uint64_t elapsed_ns)
 		tx_all += tx;
 		printf("port %u statistics\n"
 		       "  RX-packets: %-12" PRIu64 " RX-missed: %-10" PRIu64
-		       " RX-nombuf: %" PRIu64 "\n"
+		       " RX-errors: %-10" PRIu64 " RX-nombuf: %" PRIu64 "\n"
 		       "  TX-packets: %-12" PRIu64 " TX-errors: %" PRIu64 "\n"
 		       "  Rx-pps: %12.0f\n"
 		       "  Tx-pps: %12.0f\n",
 		       plan->ports[i].id, now.ipackets, now.imissed,
-		       now.rx_nombuf, now.opackets, now.oerrors,
+		       now.ierrors, now.rx_nombuf, now.opackets, now.oerrors,
 		       per_second(rx, elapsed_ns), per_second(tx, elapsed_ns));
 		*last = now;
 	}
@@ -72,6 +73,16 @@ stats_print_period(struct plan *plan, uint64_t elapsed_ns)
 	       per_second(rx_all, elapsed_ns) / 1e6,
 	       cycles_per_packet(rx_all, elapsed_ns, plan->nb_workers),
 	       plan->nb_workers);
+}
+
+/*
+ * Some PMDs, net_tap is one, count an error each time that they are offered a
+ * packet and do not take it; we offer it again, and count it if it is dropped.
+ */
+static uint64_t
+tx_errors(uint64_t errors, uint64_t taken, uint64_t sent)
+{
+	return RTE_MIN(errors, taken > sent ? taken - sent : 0);
 }
 
 static void
@@ -94,12 +105,15 @@ port_totals_get(const struct port *port, struct stream **streams,
 	}
 	if (rte_eth_stats_get(port->id, &now) != 0)
 		return;
-	t->tx_errors = now.oerrors - port->base.oerrors;
+	t->tx_errors = tx_errors(now.oerrors - port->base.oerrors, t->sent,
+				 now.opackets - port->base.opackets);
+	t->sent -= t->tx_errors;
 	/* Nobody wants to receive in txonly mode. */
 	if (!mode->receives)
 		return;
 	t->missed = now.imissed - port->base.imissed;
 	t->no_mbufs = now.rx_nombuf - port->base.rx_nombuf;
+	t->rx_errors = now.ierrors - port->base.ierrors;
 }
 
 static void
@@ -111,8 +125,10 @@ print_port(const struct port *port, const struct port_totals *t,
 	       port->id, t->received, t->sent, dropped);
 	if (dropped != 0)
 		printf(" (not taken %" PRIu64 ", TX errors %" PRIu64
-		       ", missed %" PRIu64 ", no mbufs %" PRIu64 ")",
-		       t->tx_dropped, t->tx_errors, t->missed, t->no_mbufs);
+		       ", missed %" PRIu64 ", no mbufs %" PRIu64
+		       ", RX errors %" PRIu64 ")",
+		       t->tx_dropped, t->tx_errors, t->missed, t->no_mbufs,
+		       t->rx_errors);
 	printf("%s\n", port->gone ? ", is gone" : "");
 }
 
@@ -160,21 +176,25 @@ stats_print_totals(struct plan *plan, struct stream **streams,
 		   const struct weir_runtime *rt, uint64_t elapsed_ns,
 		   struct account *account)
 {
+	uint64_t dropped, errors = 0;
 	struct port_totals t;
-	uint64_t dropped;
 	unsigned int i;
 	int64_t rest;
 
 	for (i = 0; i < plan->nb_ports; i++) {
 		port_totals_get(&plan->ports[i], streams, plan->nb_streams,
 				mode, &t);
-		dropped = t.tx_dropped + t.tx_errors + t.missed + t.no_mbufs;
+		dropped = t.tx_dropped + t.tx_errors + t.missed + t.no_mbufs +
+			  t.rx_errors;
 		account->lost += dropped;
+		errors += t.tx_errors;
 		print_port(&plan->ports[i], &t, dropped);
 	}
 	for (i = 0; i < plan->nb_streams; i++)
 		account->forwarded += mode->sends ? streams[i]->tx.sent :
 						    streams[i]->consumed;
+	/* Some may be of those that were sent before any was forwarded. */
+	account->forwarded -= RTE_MIN(errors, account->forwarded);
 	rest = unaccounted(streams, plan->nb_streams);
 	if (rest != 0)
 		printf("unaccounted: %" PRId64 " packets\n", rest);

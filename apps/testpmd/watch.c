@@ -49,16 +49,20 @@ kernel_link(unsigned int if_index)
 	return state;
 }
 
+/* The kernel first: a PMD says "down" of an interface that is not there. */
 static enum link_state
 port_link(const struct port *port)
 {
+	enum link_state state = LINK_UP;
 	struct rte_eth_link link;
 
+	if (port->if_index != 0)
+		state = kernel_link(port->if_index);
 	memset(&link, 0, sizeof(link));
-	if (rte_eth_link_get_nowait(port->id, &link) == 0 &&
+	if (state == LINK_UP && rte_eth_link_get_nowait(port->id, &link) == 0 &&
 	    link.link_status == RTE_ETH_LINK_DOWN)
-		return LINK_DOWN;
-	return port->if_index != 0 ? kernel_link(port->if_index) : LINK_UP;
+		state = LINK_DOWN;
+	return state;
 }
 
 void

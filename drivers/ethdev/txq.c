@@ -7,7 +7,9 @@
  * else. While something is held back weir_txq_ready() makes its task yield, so
  * the task receives nothing more and packets wait in the RX ring, where the NIC
  * counts what does not fit. Only a port that makes no progress for the whole
- * timeout costs packets, and those are counted.
+ * timeout costs packets, and those are counted. A PMD may also refuse one packet
+ * for good, too long a one for example, which looks just the same: so they go
+ * one by one, from the front, until the port takes the next.
  *
  * Y1 Packets go to the port in the order in which they were given to
  *    weir_txq_send().
@@ -70,13 +72,6 @@ drop(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 	atomic_u64_add_owner(&txq->dropped, n);
 }
 
-static void
-drop_backlog(struct weir_txq *txq)
-{
-	drop(txq, &txq->pkts[txq->first], (uint16_t)(txq->end - txq->first));
-	txq->first = txq->end;
-}
-
 /* Sends what is held back; true when nothing is left. */
 static bool
 retry(struct weir_txq *txq)
@@ -93,16 +88,21 @@ retry(struct weir_txq *txq)
 	return txq->first == txq->end;
 }
 
-/* As retry(), but gives up after the timeout. */
+/* As retry(), but after the timeout gives up what the port does not take. */
 static bool
 retry_or_drop(struct weir_txq *txq)
 {
+	uint16_t next;
+
 	if (retry(txq))
 		return true;
 	if (rte_rdtsc() - txq->stuck_since < txq->timeout)
 		return false;
-	drop_backlog(txq);
-	return true;
+	do {
+		drop(txq, &txq->pkts[txq->first++], 1);
+		next = txq->first;
+	} while (next != txq->end && !retry(txq) && txq->first == next);
+	return txq->first == txq->end;
 }
 
 void

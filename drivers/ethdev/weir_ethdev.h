@@ -86,7 +86,8 @@ struct weir_txq_stats {
  * Makes a handle for a port's transmit queue.
  *
  * @param timeout_us  Microseconds without progress after which held-back
- *                    packets are dropped and counted; 0: at once.
+ *                    packets are dropped and counted, up to one that the
+ *                    port takes; 0: at once.
  * @return NULL with rte_errno: EINVAL, ENOMEM.
  *
  * Any thread. Afterwards the handle belongs to one task at a time, and so does

@@ -153,7 +153,7 @@ change(struct frame *f)
 {
 	uint8_t swapped[2 * RTE_ETHER_ADDR_LEN];
 
-	if (f->length < sizeof(struct rte_ether_hdr))
+	if (f->length < 2 * RTE_ETHER_ADDR_LEN)
 		return;
 	if (mode == &forward_mode_mac) {
 		memcpy(f->data, &stream.dst, RTE_ETHER_ADDR_LEN);

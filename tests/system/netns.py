@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces of our own, and sockets in them. Needs root."""
 
+import contextlib
 import ctypes
 import os
 import socket
 import subprocess
+import threading
+import time
 
-from weirtest import Problem, check, skip_all
+from weirtest import Problem, Testpmd, check, skip_all
 
 WINDOW = 128  # frames on their way at once: far below what any ring holds
 SECONDS = 30
+TUN = "/dev/net/tun"
 CLONE_NEWNET = 0x40000000
 SO_RCVBUFFORCE = 33
 ETH_P_TEST = 0x88b5  # make_packets()
@@ -32,6 +36,12 @@ def require_namespaces():
         ip("netns", "del", name)
     except (Problem, OSError) as e:
         skip_all(f"no network namespaces here ({e})".replace("\n", " "))
+
+
+def require_taps():
+    require_namespaces()
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        skip_all(f"tap ports need {TUN}")
 
 
 def socket_in(namespace, interface):
@@ -75,3 +85,103 @@ def exchange(packets, sender, receiver):
             except TimeoutError:
                 raise Problem(f"frame {at + i} does not arrive") from None
             check(got == packet, f"frame {at + i} differs or is out of order")
+
+
+@contextlib.contextmanager
+def quiet_namespace():
+    """The name of a namespace in which the kernel sends nothing by itself."""
+    quiet_namespace.number += 1
+    name = f"weir-{os.getpid()}-{quiet_namespace.number}-tap"
+    ip("netns", "add", name)
+    try:
+        ip("netns", "exec", name, "sh", "-c",
+           "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 || true")
+        yield name
+    finally:
+        ip("netns", "del", name)
+
+
+quiet_namespace.number = 0
+
+
+@contextlib.contextmanager
+def two_taps(park, workers):
+    """A weir-testpmd, a socket on the kernel's side of each port, and the
+    namespace of all."""
+    with quiet_namespace() as name, Testpmd(
+            (f"--park={park}",),
+            [f"net_tap{i},iface=port{i}" for i in (0, 1)], workers,
+            wrapper=("ip", "netns", "exec", name)) as testpmd:
+        testpmd.wait_started()
+        with socket_in(name, "port0") as one, socket_in(name, "port1") as two:
+            yield testpmd, (one, two), name
+
+
+def forget_error(s):
+    """A packet socket tells once that its interface was down."""
+    with contextlib.suppress(OSError):
+        s.recv(1, socket.MSG_DONTWAIT)
+
+
+def flush(sockets):
+    """Until what was sent before has come, or will not."""
+    for s in sockets:
+        forget_error(s)
+        s.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                s.recv(65536)
+        s.settimeout(SECONDS)
+
+
+def await_up(namespace, link):
+    deadline = time.monotonic() + SECONDS
+    while "state UP" not in ip("-n", namespace, "link", "show", link):
+        check(time.monotonic() < deadline, f"{link} does not come up")
+        time.sleep(0.01)
+
+
+def flap(rng, namespace, links, seconds):
+    """Takes links down and up again, one after another, all in the end."""
+    deadline = time.monotonic() + seconds
+    flaps = 0
+    while time.monotonic() < deadline:
+        link = rng.choice(links)
+        for state in ("down", "up"):
+            ip("-n", namespace, "link", "set", link, state)
+            time.sleep(rng.random() * 0.2)
+        flaps += 1
+    return flaps
+
+
+@contextlib.contextmanager
+def sending(packets, *sockets):
+    """Meanwhile each socket sends packets, as fast as it may."""
+    over = threading.Event()
+
+    def send(s):
+        while not over.is_set():
+            for packet in packets:
+                with contextlib.suppress(OSError):
+                    s.send(packet)
+                over.wait(0.0005)
+
+    threads = [threading.Thread(target=send, args=(s,)) for s in sockets]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def check_accounted(account):
+    """What was received was sent, or is known to be lost."""
+    received = sum(port[0] for port in account.ports.values())
+    check(received == account.forwarded + account.lost,
+          f"received {received}, forwarded {account.forwarded}, lost "
+          f"{account.lost}")
+    check((account.tasks_left, account.mbufs_left) == (0, 0),
+          f"left: {account.tasks_left} tasks, {account.mbufs_left} mbufs")

@@ -2,27 +2,18 @@
 """Workers that sleep, over tap ports, which have RX interrupts: they use next to
 no CPU time without packets, and forward those that come. Needs root."""
 
-import contextlib
 import glob
-import os
 import random
 import time
 
-from netns import exchange, ip, require_namespaces, socket_in
-from weirtest import Tap, Testpmd, check, make_packets, seed, skip_all
+from netns import exchange, require_taps, two_taps
+from weirtest import Tap, check, make_packets, seed
 
-TUN = "/dev/net/tun"
 FRAMES = 300
 IDLE_SECONDS = 2
 MOST_IDLE = 0.01  # of a CPU
 TRIES = 5  # a host that is busy makes each wake-up dearer
 LEAST_BUSY = 0.2
-
-
-def require_taps():
-    require_namespaces()
-    if not os.access(TUN, os.R_OK | os.W_OK):
-        skip_all(f"tap ports need {TUN}")
 
 
 def worker_seconds(pid):
@@ -45,30 +36,6 @@ def share_of_cpu(pid):
     return (worker_seconds(pid) - used) / (time.monotonic() - began)
 
 
-@contextlib.contextmanager
-def two_taps(park, workers):
-    """A weir-testpmd, and a socket on the kernel's side of each port."""
-    two_taps.number += 1
-    name = f"weir-{os.getpid()}-{two_taps.number}-tap"
-    with contextlib.ExitStack() as stack:
-        ip("netns", "add", name)
-        stack.callback(ip, "netns", "del", name)
-        # The kernel's own frames would be traffic too.
-        ip("netns", "exec", name, "sh", "-c",
-           "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 || true")
-        testpmd = stack.enter_context(Testpmd(
-            (f"--park={park}",),
-            [f"net_tap{i},iface=port{i}" for i in (0, 1)], workers,
-            wrapper=("ip", "netns", "exec", name)))
-        testpmd.wait_started()
-        sockets = [stack.enter_context(socket_in(name, f"port{i}"))
-                   for i in (0, 1)]
-        yield testpmd, sockets
-
-
-two_taps.number = 0
-
-
 def expect_idle(testpmd, when):
     shares = []
     while not shares or shares[-1] > MOST_IDLE:
@@ -79,7 +46,7 @@ def expect_idle(testpmd, when):
 
 
 def idle_and_forward(rng, park, workers):
-    with two_taps(park, workers) as (testpmd, sockets):
+    with two_taps(park, workers) as (testpmd, sockets, _):
         expect_idle(testpmd, "before the first packet")
         for there in (0, 1):
             exchange(make_packets(rng, FRAMES, there), sockets[there],
@@ -96,7 +63,7 @@ def idle_and_forward(rng, park, workers):
 
 def poll_is_not_idle(rng):
     """That the others' CPU time can be seen at all."""
-    with two_taps("poll", 1) as (testpmd, sockets):
+    with two_taps("poll", 1) as (testpmd, sockets, _):
         exchange(make_packets(rng, FRAMES), *sockets)
         share = share_of_cpu(testpmd.process.pid)
         check(share > LEAST_BUSY, f"a worker that polls uses {share:.2%}")

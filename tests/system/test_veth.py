@@ -7,14 +7,15 @@ import os
 import random
 import re
 import signal
-import socket
 import time
 
-from netns import SECONDS, exchange, ip, require_namespaces, socket_in
+from netns import (SECONDS, await_up, check_accounted, exchange, flap, flush,
+                   forget_error, ip, require_namespaces, sending, socket_in)
 from weirtest import (Account, Problem, Tap, Testpmd, check, make_packets,
                       seed)
 
 FRAMES = 2000
+FLAP_SECONDS = 0.5
 
 
 class Network:
@@ -82,14 +83,29 @@ def link_down_and_up(rng):
         testpmd.wait_line("port 0: link down")
         ip("-n", network.ends[0], "link", "set", "eth0", "up")
         testpmd.wait_line("port 0: link up")
-        # The socket had an error from its interface.
-        with contextlib.suppress(OSError):
-            network.sockets[0].recv(1, socket.MSG_DONTWAIT)
+        forget_error(network.sockets[0])
         for there in (0, 1):
             network.exchange(make_packets(rng, 100), there, 1 - there)
         account = testpmd.stop()
         account.check_clean()
         check(account.forwarded == 300, f"forwarded {account.forwarded}")
+
+
+def links_flap(rng, workers):
+    """Over and over, at both ends and in the middle, under load."""
+    with Network() as network, network.testpmd(workers) as testpmd:
+        testpmd.wait_started()
+        places = [(end, "eth0") for end in network.ends]
+        places += [(network.middle, f"port{i}") for i in (0, 1)]
+        with sending(make_packets(rng, 64), *network.sockets):
+            for namespace, link in rng.sample(places, len(places)):
+                flap(rng, namespace, (link,), FLAP_SECONDS)
+        for place in places:
+            await_up(*place)
+        flush(network.sockets)
+        for there in (0, 1):
+            network.exchange(make_packets(rng, 100), there, 1 - there)
+        check_accounted(testpmd.stop())
 
 
 def port_removed(rng, workers):
@@ -163,6 +179,8 @@ def main():
     for workers in (1, 2, 4):
         tap.run(f"both ways, {workers} workers", both_ways, rng, workers)
     tap.run("a link goes down and up", link_down_and_up, rng)
+    for workers in (1, 2, 4):
+        tap.run(f"links flap, {workers} workers", links_flap, rng, workers)
     for workers in (1, 2):
         tap.run(f"a port is removed, {workers} workers", port_removed, rng,
                 workers)

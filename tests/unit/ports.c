@@ -40,17 +40,23 @@ start_port(unsigned int i)
 	assert_non_null(rings[i]);
 }
 
-int
-ports_start(void **state)
+void
+ports_open(void)
 {
 	unsigned int i;
 
-	unit_eal_setup(state);
 	pool = rte_pktmbuf_pool_create("mbufs", MBUFS, 32, 0, 256,
 				       (int)rte_socket_id());
 	assert_non_null(pool);
 	for (i = 0; i < PORTS; i++)
 		start_port(i);
+}
+
+int
+ports_start(void **state)
+{
+	unit_eal_setup(state);
+	ports_open();
 	return 0;
 }
 

@@ -31,6 +31,9 @@ extern struct rte_ring *rings[PORTS];
 /* For the group of tests: EAL and the ports. */
 int
 ports_start(void **state);
+/* The ports alone; EAL has been started. */
+void
+ports_open(void);
 /* For each test: rig_teardown(), and every packet must be back. */
 int
 ports_teardown(void **state);

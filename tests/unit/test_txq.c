@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 
 #include "ports.h"
 #include "rig.h"
@@ -32,7 +33,7 @@ take_fillers(unsigned int n)
 }
 
 static void
-send(struct weir_txq *txq, uint32_t first, unsigned int n)
+give(struct weir_txq *txq, uint32_t first, unsigned int n)
 {
 	struct rte_mbuf *pkts[2 * WEIR_BURST_MAX];
 
@@ -91,9 +92,9 @@ packets_are_sent_in_order(void **state)
 	struct weir_txq_stats stats;
 
 	assert_int_equal(is_ready(txq), 0);
-	send(txq, 0, 32);
-	send(txq, 32, 1);
-	send(txq, 33, 512);
+	give(txq, 0, 32);
+	give(txq, 32, 1);
+	give(txq, 33, 512);
 	assert_int_equal(is_ready(txq), 0);
 	expect_sent(0, 0, 545);
 	weir_txq_stats_get(txq, &stats);
@@ -111,7 +112,7 @@ full_port_makes_its_task_wait(void **state)
 	struct weir_txq_stats stats;
 
 	leave_room(10);
-	send(txq, 0, 32);
+	give(txq, 0, 32);
 	expect_stats(txq, 10, 0);
 	assert_int_equal(is_ready(txq), WEIR_PENDING);
 	/* A little room, which what is held back takes. */
@@ -120,13 +121,13 @@ full_port_makes_its_task_wait(void **state)
 	expect_stats(txq, 15, 0);
 	/* Nothing overtakes the rest, room or not. */
 	take_fillers(50);
-	send(txq, 32, 8);
+	give(txq, 32, 8);
 	expect_stats(txq, 15, 0);
 	assert_int_equal(is_ready(txq), 0);
 	expect_stats(txq, 40, 0);
 	weir_txq_stats_get(txq, &stats);
 	assert_int_equal(stats.retries, 3);
-	send(txq, 40, 4);
+	give(txq, 40, 4);
 	take_fillers(PORT_RING - 10 - 55);
 	expect_sent(0, 0, 44);
 	assert_int_equal(rte_ring_count(rings[0]), 0);
@@ -139,9 +140,9 @@ what_cannot_be_held_back_is_dropped(void **state)
 	struct weir_txq *txq = open_txq(FOR_EVER);
 
 	leave_room(0);
-	send(txq, 0, WEIR_BURST_MAX);
+	give(txq, 0, WEIR_BURST_MAX);
 	expect_stats(txq, 0, 0);
-	send(txq, WEIR_BURST_MAX, 7);
+	give(txq, WEIR_BURST_MAX, 7);
 	expect_stats(txq, 0, 7);
 	take_fillers(PORT_RING);
 	assert_int_equal(is_ready(txq), 0);
@@ -160,14 +161,54 @@ port_without_progress_costs_packets(void **state)
 	for (i = 0; i < RTE_DIM(timeouts); i++) {
 		leave_room(0);
 		txq = open_txq(timeouts[i]);
-		send(txq, 0, 32);
+		give(txq, 0, 32);
 		rig_wait_until(is_ready(txq) == 0);
 		expect_stats(txq, 0, 32);
 		/* It goes on afterwards. */
 		take_fillers(PORT_RING);
-		send(txq, 0, 4);
+		give(txq, 0, 4);
 		expect_stats(txq, 4, 32);
 		expect_sent(0, 0, 4);
+		weir_txq_free(txq);
+	}
+}
+
+/* A PMD that takes all but two packets, say since they are too long. */
+static uint16_t
+refuse(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n,
+       void *number)
+{
+	uint32_t first = *(uint32_t *)number;
+	uint16_t i;
+
+	for (i = 0; i < n; i++)
+		if (*rte_pktmbuf_mtod(pkts[i], uint32_t *) - first < 2)
+			break;
+	return i;
+}
+
+static void
+packets_that_the_port_refuses_cost_no_other(void **state)
+{
+	const unsigned int places[] = { 0, 20, 30 };
+	struct weir_txq *txq;
+	uint32_t number;
+	const void *callback;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(places); i++) {
+		number = places[i];
+		callback =
+			rte_eth_add_tx_callback(ports[0], 0, refuse, &number);
+		assert_non_null(callback);
+		txq = open_txq(50);
+		give(txq, 0, 32);
+		rig_wait_until(is_ready(txq) == 0);
+		expect_stats(txq, 30, 2);
+		expect_sent(0, 0, number);
+		expect_sent(0, number + 2, 30 - number);
+		assert_int_equal(
+			rte_eth_remove_tx_callback(ports[0], 0, callback), 0);
 		weir_txq_free(txq);
 	}
 }
@@ -179,7 +220,7 @@ slow_port_gets_all_packets(void **state)
 	unsigned int i;
 
 	leave_room(0);
-	send(txq, 0, 64);
+	give(txq, 0, 64);
 	for (i = 1; i <= 63; i++) {
 		take_fillers(1);
 		assert_int_equal(is_ready(txq), WEIR_PENDING);
@@ -197,7 +238,7 @@ free_sends_what_the_port_takes(void **state)
 	struct weir_txq *txq = open_txq(0);
 
 	leave_room(0);
-	send(txq, 0, 30);
+	give(txq, 0, 30);
 	take_fillers(12);
 	weir_txq_free(txq);
 	take_fillers(PORT_RING - 12);
@@ -214,7 +255,7 @@ drain_leaves_nothing_behind(void **state)
 	weir_txq_drain(txq);
 	expect_stats(txq, 0, 0);
 	leave_room(0);
-	send(txq, 0, 30);
+	give(txq, 0, 30);
 	take_fillers(12);
 	weir_txq_drain(txq);
 	expect_stats(txq, 12, 18);
@@ -239,7 +280,7 @@ send_all(struct weir_context *ctx, void *state)
 		rc = weir_txq_ready(ctx, s->txq);
 		if (rc < 0)
 			return rc;
-		send(s->txq, s->next, 64);
+		give(s->txq, s->next, 64);
 		s->next += 64;
 		rig_add(&rig.log.polls, 1);
 	}
@@ -284,6 +325,7 @@ main(void)
 		PORTS_TEST(full_port_makes_its_task_wait, 1),
 		PORTS_TEST(what_cannot_be_held_back_is_dropped, 1),
 		PORTS_TEST(port_without_progress_costs_packets, 1),
+		PORTS_TEST(packets_that_the_port_refuses_cost_no_other, 1),
 		PORTS_TEST(slow_port_gets_all_packets, 1),
 		PORTS_TEST(free_sends_what_the_port_takes, 1),
 		PORTS_TEST(drain_leaves_nothing_behind, 1),

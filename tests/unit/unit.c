@@ -14,9 +14,14 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
-/* "(0-3)@(a,b)" with the first CPUs that this process may use, or "(0-3)@a". */
+#define DEFAULT_WORKERS 3u
+
+/*
+ * "(0-3)@(a,b)" for three workers, with the first CPUs that this process may
+ * use, or "(0-3)@a".
+ */
 static void
-default_lcores(char *text, size_t size)
+lcores_of(unsigned int nb_workers, char *text, size_t size)
 {
 	unsigned int cpus[2], n = 0, cpu;
 	cpu_set_t set;
@@ -28,9 +33,10 @@ default_lcores(char *text, size_t size)
 	}
 	assert_int_not_equal(n, 0);
 	if (n == 1)
-		snprintf(text, size, "(0-3)@%u", cpus[0]);
+		snprintf(text, size, "(0-%u)@%u", nb_workers, cpus[0]);
 	else
-		snprintf(text, size, "(0-3)@(%u,%u)", cpus[0], cpus[1]);
+		snprintf(text, size, "(0-%u)@(%u,%u)", nb_workers, cpus[0],
+			 cpus[1]);
 }
 
 static void
@@ -52,7 +58,7 @@ eal_init(const char *lcores, const char *telemetry)
 	};
 
 	if (lcores == NULL) {
-		default_lcores(by_default, sizeof(by_default));
+		lcores_of(DEFAULT_WORKERS, by_default, sizeof(by_default));
 		lcores = by_default;
 	}
 	snprintf(telemetry_arg, sizeof(telemetry_arg), "%s", telemetry);
@@ -67,6 +73,15 @@ void
 unit_eal_init(const char *lcores)
 {
 	eal_init(lcores, "--no-telemetry");
+}
+
+void
+unit_eal_init_workers(unsigned int nb_workers)
+{
+	char lcores[64];
+
+	lcores_of(nb_workers, lcores, sizeof(lcores));
+	unit_eal_init(lcores);
 }
 
 int

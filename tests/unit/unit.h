@@ -20,6 +20,9 @@
  */
 void
 unit_eal_init(const char *lcores);
+/* The same with so many worker lcores, on the same CPUs. */
+void
+unit_eal_init_workers(unsigned int nb_workers);
 
 /* Group setup and teardown for tests that need the EAL. */
 int

@@ -4,10 +4,11 @@
  * Everything at once: tasks that block, wait for jobs, for wakers and for
  * events, while plain threads spawn and abort, workers come and go, sources
  * move, policies change, and others look on. It ends by itself, or by a
- * shutdown at a moment picked at random.
+ * shutdown at a moment picked at random. Everything is there in numbers that are
+ * known, which test_ends.c and test_spawns.c leave to chance.
  */
 
-#include "unit.h"
+#include "stress.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,9 +20,6 @@
 #include <weir_dump.h>
 #include <weir_event.h>
 #include <weir_histogram.h>
-
-#include "base/rand.h"
-#include "rig.h"
 
 #define WORKERS 2u
 #define PLACES 3u
@@ -59,8 +57,6 @@ static struct {
 	struct weir_join *walkers[TASKS];
 	struct weir_event *events[EVENTS];
 	struct weir_join *takers[EVENTS];
-	unsigned int lcores[PLACES];
-	uint64_t seed;
 } storm;
 
 static void
@@ -306,7 +302,7 @@ spawn_and_abort(void *arg)
 	struct rand_state rand;
 	unsigned int i;
 
-	rand_seed(&rand, storm.seed + 1);
+	rand_seed(&rand, stress.seed + 1);
 	while (!is_over()) {
 		sched_yield();
 		if (rig_get(&storm.spawned) - rig_get(&storm.drops) > LIVE)
@@ -369,7 +365,7 @@ change(struct rand_state *rand)
 		return 0;
 	default:
 		if (!weir_worker_is_active(rig.rt, k))
-			return weir_worker_add(rig.rt, storm.lcores[k]);
+			return weir_worker_add(rig.rt, stress_lcore(k));
 		if (!weir_worker_is_active(rig.rt, other))
 			return 0;
 		return weir_worker_retire(rig.rt, k, other);
@@ -382,7 +378,7 @@ change_things(void *arg)
 	struct rand_state rand;
 	int rc;
 
-	rand_seed(&rand, storm.seed + 2);
+	rand_seed(&rand, stress.seed + 2);
 	while (!is_over()) {
 		rc = change(&rand);
 		if (rc < 0)
@@ -397,28 +393,27 @@ static void *(*const threads_of_storm[])(void *) = {
 };
 static pthread_t threads[RTE_DIM(threads_of_storm)];
 
-static int
-setup(void **state)
+static void
+create_runtime(void)
 {
-	unsigned int lcore, n = 0;
+	static unsigned int lcores[PLACES];
 	struct weir_options o;
+	unsigned int i;
 
 	memset(&storm, 0, sizeof(storm));
-	RTE_LCORE_FOREACH_WORKER(lcore)
-		if (n < PLACES)
-			storm.lcores[n++] = lcore;
-	storm.seed = unit_seed();
+	for (i = 0; i < PLACES; i++)
+		lcores[i] = stress_lcore(i);
 	rig_options(&o, WORKERS);
-	o.lcores = storm.lcores;
-	o.spare_lcores = &storm.lcores[WORKERS];
+	o.lcores = lcores;
+	o.spare_lcores = &lcores[WORKERS];
 	o.nb_spare_lcores = PLACES - WORKERS;
 	o.histograms = true;
 	o.adaptive_poll_us = 1;
 	o.adaptive_pause_us = 1;
 	o.blocking_threads = 2;
 	rig.rt = weir_runtime_create(&o);
-	assert_non_null(rig.rt);
-	return 0;
+	stress_check(rig.rt != NULL);
+	stress_start_neighbours();
 }
 
 static void
@@ -435,7 +430,7 @@ start_tasks(void)
 			.left = STEPS,
 		};
 
-		rand_seed(&w.rand, storm.seed + 10 + i);
+		rand_seed(&w.rand, stress.seed + 10 + i);
 		attr.affinity =
 			bound ? WEIR_AFFINITY_WORKER : WEIR_AFFINITY_ANY;
 		attr.worker = i % WORKERS;
@@ -496,7 +491,7 @@ end_runtime(void)
 }
 
 static void
-storm_blows_over(void **state)
+let_it_blow_over(void)
 {
 	uint64_t taken;
 	unsigned int i;
@@ -515,14 +510,11 @@ storm_blows_over(void **state)
 }
 
 static void
-shutdown_ends_a_storm_at_any_moment(void **state)
+end_it_at_any_moment(void)
 {
-	struct rand_state rand;
+	uint32_t steps = rand_below(&stress.rand, TASKS * STEPS);
 	unsigned int i;
-	uint32_t steps;
 
-	rand_seed(&rand, storm.seed);
-	steps = rand_below(&rand, TASKS * STEPS);
 	begin_storm();
 	rig_wait_until(rig_get(&storm.steps) >= steps);
 	for (i = 0; i < 3; i++)
@@ -536,20 +528,30 @@ shutdown_ends_a_storm_at_any_moment(void **state)
 	end_runtime();
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, setup)
+static void
+round_of_storm(void)
+{
+	create_runtime();
+	if (rand_below(&stress.rand, 2) == 0)
+		let_it_blow_over();
+	else
+		end_it_at_any_moment();
+	stress_stop_neighbours();
+}
+
+static void
+storm_loses_nothing(void **state)
+{
+	stress_rounds(round_of_storm);
+}
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(storm_blows_over),
-		TEST(storm_blows_over),
-		TEST(shutdown_ends_a_storm_at_any_moment),
-		TEST(shutdown_ends_a_storm_at_any_moment),
-		TEST(shutdown_ends_a_storm_at_any_moment),
-		TEST(shutdown_ends_a_storm_at_any_moment),
+		cmocka_unit_test(storm_loses_nothing),
 	};
 
-	return cmocka_run_group_tests_name("storm", tests, unit_eal_setup,
+	return cmocka_run_group_tests_name("storm", tests, stress_setup,
 					   unit_eal_teardown);
 }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What happens to whole ports: events, removal under traffic, empty pools. */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "ports.h"
+#include "rig.h"
+#include "weir_ethdev.h"
+
+#define BURST 32u
+#define REMOVALS 8u
+#define EVENTS 200u
+#define FEW 64u /* mbufs of a pool that runs empty */
+
+/*
+ * What a PMD calls when its device reports something. ethdev has these for
+ * drivers, whose headers are not installed.
+ */
+struct rte_eth_dev;
+struct rte_eth_dev *
+rte_eth_dev_get_by_name(const char *name);
+int
+rte_eth_dev_callback_process(struct rte_eth_dev *dev,
+			     enum rte_eth_event_type event, void *ret);
+
+static void
+report(uint16_t port, enum rte_eth_event_type event)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	assert_int_equal(rte_eth_dev_get_name_by_port(port, name), 0);
+	rte_eth_dev_callback_process(rte_eth_dev_get_by_name(name), event,
+				     NULL);
+}
+
+/* Frees what it receives until it has enough, or there is an error. */
+struct drain {
+	struct weir_rxq *rxq;
+	struct atomic_u32 *taken;
+	uint32_t wanted;
+	uint32_t downs;
+};
+
+static int
+drain_poll(struct weir_context *ctx, void *state)
+{
+	struct rte_mbuf *pkts[BURST];
+	struct drain *d = state;
+	int n;
+
+	while (rig_get(d->taken) < d->wanted) {
+		n = weir_rxq_recv(ctx, d->rxq, pkts, BURST);
+		if (n == -ENETDOWN) {
+			d->downs++;
+			continue;
+		}
+		if (n < 0)
+			return n;
+		rte_pktmbuf_free_bulk(pkts, (unsigned int)n);
+		rig_add(d->taken, (uint32_t)n);
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops drain_ops = {
+	.name = "drain",
+	.state_size = sizeof(struct drain),
+	.poll = drain_poll,
+	.result_size = sizeof(struct drain),
+};
+
+static struct weir_join *
+spawn_drain(struct weir_rxq *rxq, struct atomic_u32 *taken, uint32_t wanted)
+{
+	struct drain d = { .rxq = rxq, .taken = taken, .wanted = wanted };
+	struct weir_join *join = weir_task_spawn(rig.rt, &drain_ops, &d, NULL);
+
+	assert_non_null(join);
+	return join;
+}
+
+static struct weir_rxq *
+open_rxq(uint16_t port)
+{
+	struct weir_rxq *rxq = weir_rxq_create(rig.rt, port, 0, 0, BURST);
+
+	assert_non_null(rxq);
+	return rxq;
+}
+
+static void
+removal_event_ends_the_queues_of_the_port(void **state)
+{
+	struct weir_rxq *gone = open_rxq(ports[0]), *stays = open_rxq(ports[1]);
+	struct atomic_u32 taken[PORTS] = { { 0 } };
+	struct weir_join *ends = spawn_drain(gone, &taken[0], 1);
+	struct weir_join *goes_on = spawn_drain(stays, &taken[1], 1);
+
+	report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+	assert_int_equal(rig_join(ends, NULL), -ENODEV);
+	arrive(1, 0, 1);
+	assert_int_equal(rig_join(goes_on, NULL), 0);
+	weir_rxq_free(gone);
+	weir_rxq_free(stays);
+	/* Nobody is told any more. */
+	report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+}
+
+static void
+link_event_tells_the_queues_of_the_port(void **state)
+{
+	struct atomic_u32 taken = { 0 };
+	struct weir_rxq *rxq = open_rxq(ports[0]);
+	struct weir_join *join = spawn_drain(rxq, &taken, 1);
+	struct drain end;
+
+	/* Down twice, of which the task may see one, and up. */
+	assert_int_equal(rte_eth_dev_set_link_down(ports[0]), 0);
+	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
+	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	arrive(0, 0, 1);
+	assert_int_equal(rig_join(join, &end), 0);
+	assert_in_range(end.downs, 1, 2);
+	weir_rxq_free(rxq);
+}
+
+static void *
+report_removals(void *over)
+{
+	while (!rig_get(over))
+		report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+	return NULL;
+}
+
+/* port.c, P1 */
+static void
+removal_event_never_meets_a_freed_queue(void **state)
+{
+	struct atomic_u32 over = { 0 }, taken = { 0 };
+	struct weir_rxq *rxq;
+	pthread_t thread;
+	unsigned int i;
+
+	pthread_create(&thread, NULL, report_removals, &over);
+	for (i = 0; i < EVENTS; i++) {
+		rxq = open_rxq(ports[0]);
+		assert_int_equal(rig_join(spawn_drain(rxq, &taken, 1), NULL),
+				 -ENODEV);
+		weir_rxq_free(rxq);
+	}
+	rig_set(&over, 1);
+	pthread_join(thread, NULL);
+}
+
+/*
+ * A port that always has packets, in mbufs of its pool.
+ */
+
+static uint16_t
+plug_in(struct rte_mempool *mbufs)
+{
+	const struct rte_eth_conf conf = { 0 };
+	uint16_t port;
+
+	assert_int_equal(rte_eal_hotplug_add("vdev", "net_null0", ""), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name("net_null0", &port), 0);
+	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 64, 0, NULL, mbufs),
+			 0);
+	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 64, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(port), 0);
+	return port;
+}
+
+static void
+pull_out(uint16_t port)
+{
+	assert_int_equal(rte_eth_dev_stop(port), 0);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", "net_null0"), 0);
+}
+
+static void
+port_is_removed_under_traffic(void **state)
+{
+	struct atomic_u32 taken, others = { 0 };
+	struct rte_eth_stats stats;
+	struct weir_rxq *rxq, *other = open_rxq(ports[1]);
+	struct weir_join *join, *other_join;
+	unsigned int i;
+	uint16_t port;
+
+	other_join = spawn_drain(other, &others, REMOVALS);
+	for (i = 0; i < REMOVALS; i++) {
+		atomic_u32_store(&taken, 0, RELAXED);
+		port = plug_in(pool);
+		rxq = open_rxq(port);
+		join = spawn_drain(rxq, &taken, UINT32_MAX);
+		rig_wait_until(rig_get(&taken) > 10 * BURST);
+		report(port, RTE_ETH_EVENT_INTR_RMV);
+		assert_int_equal(rig_join(join, NULL), -ENODEV);
+		/* What had been received was given out before the end. */
+		assert_int_equal(rte_eth_stats_get(port, &stats), 0);
+		assert_int_equal((uint32_t)stats.ipackets, rig_get(&taken));
+		weir_rxq_free(rxq);
+		pull_out(port);
+		arrive(1, i, i + 1);
+		rig_wait_until(rig_get(&others) == i + 1);
+	}
+	assert_int_equal(rig_join(other_join, NULL), 0);
+	weir_rxq_free(other);
+}
+
+static void
+queue_whose_pool_ran_empty_comes_back(void **state)
+{
+	struct rte_mbuf *held[FEW];
+	struct atomic_u32 taken = { 0 };
+	struct weir_source_stats stats;
+	struct rte_mempool *few;
+	struct weir_join *join;
+	struct weir_rxq *rxq;
+	uint16_t port;
+
+	few = rte_pktmbuf_pool_create("few", FEW, 0, 0, 256,
+				      (int)rte_socket_id());
+	assert_non_null(few);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(few, held, FEW), 0);
+	port = plug_in(few);
+	rxq = open_rxq(port);
+	join = spawn_drain(rxq, &taken, 10 * FEW);
+	rig_wait_until((weir_source_stats_get(weir_rxq_source(rxq), &stats),
+			stats.polls > 10));
+	assert_int_equal(rig_get(&taken), 0);
+	rte_pktmbuf_free_bulk(held, FEW);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_rxq_free(rxq);
+	pull_out(port);
+	assert_int_equal(rte_mempool_in_use_count(few), 0);
+	rte_mempool_free(few);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PORTS_TESTS(removal_event_ends_the_queues_of_the_port),
+		PORTS_TESTS(link_event_tells_the_queues_of_the_port),
+		PORTS_TESTS(removal_event_never_meets_a_freed_queue),
+		PORTS_TESTS(port_is_removed_under_traffic),
+		PORTS_TESTS(queue_whose_pool_ran_empty_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, ports_start, unit_eal_teardown);
+}
