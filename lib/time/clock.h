@@ -35,7 +35,9 @@ clock_at(const struct clock *c, uint64_t tsc)
 
 	if (unlikely(held != CLOCK_RUNS))
 		return held;
-	return tsc - atomic_u64_load(&c->begin, RELAXED);
+	tsc -= atomic_u64_load(&c->begin, RELAXED);
+	/* It was read before a held clock went on, and is older than that. */
+	return likely((int64_t)tsc >= 0) ? tsc : 0;
 }
 
 static inline uint64_t

@@ -3,8 +3,8 @@
 /*
  * The hierarchical timing wheel of Varghese and Lauck (SOSP 1987, scheme 7).
  *
- * Level 0 has a slot for each of the next 256 ticks, level 1 one for each 256
- * ticks, and so on. A timer lies on the level of the highest digit in which its
+ * Level 0 has a slot for each of the next WHEEL_SLOTS ticks, level 1 one for
+ * each WHEEL_SLOTS ticks, and so on. A timer lies on the level of the highest digit in which its
  * tick differs from the wheel's. When the wheel comes to a slot of a higher
  * level, its timers move down. So a timer is moved at most once a level, and
  * one that is cancelled before costs an insertion and a removal.
@@ -51,7 +51,7 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 	w->next = WHEEL_NEVER;
 	w->n = 0;
 	for (i = 0; i < WHEEL_LEVELS; i++)
-		for (j = 0; j < WHEEL_SLOTS / 64; j++)
+		for (j = 0; j < WHEEL_WORDS; j++)
 			w->used[i][j] = 0;
 	for (i = 0; i < WHEEL_LEVELS * WHEEL_SLOTS; i++)
 		list_init(&w->slots[i]);
@@ -102,7 +102,7 @@ first_used(const struct wheel *w, unsigned int level, unsigned int digit)
 	uint64_t word = used[i] & ~UINT64_C(0) << digit % 64;
 
 	while (word == 0) {
-		if (++i == WHEEL_SLOTS / 64)
+		if (++i == WHEEL_WORDS)
 			return WHEEL_SLOTS;
 		word = used[i];
 	}

@@ -11,9 +11,16 @@
 #include "base/common.h"
 #include "base/list.h"
 
+/*
+ * Of a tick's digit; a divisor of 64, tests shrink it. Smaller: timers move down
+ * more often. Larger: more memory, 16 bytes a slot.
+ */
+#ifndef WHEEL_BITS
 #define WHEEL_BITS 8
+#endif
 #define WHEEL_SLOTS (1u << WHEEL_BITS)
-#define WHEEL_LEVELS 8 /* all 64 bits of a tick */
+#define WHEEL_LEVELS (64 / WHEEL_BITS)
+#define WHEEL_WORDS ((WHEEL_SLOTS + 63) / 64)
 #define WHEEL_NEVER UINT64_MAX
 
 struct wheel_timer {
@@ -27,7 +34,7 @@ struct wheel {
 	uint64_t next;	/* no timer is due before: a bound, for wheel_next() */
 	unsigned int n; /* timers */
 	/* A set bit: the slot is not empty. */
-	uint64_t used[WHEEL_LEVELS][WHEEL_SLOTS / 64];
+	uint64_t used[WHEEL_LEVELS][WHEEL_WORDS];
 	struct list_link slots[WHEEL_LEVELS * WHEEL_SLOTS];
 };
 
