@@ -15,5 +15,6 @@
 #include <weir_runtime.h>
 #include <weir_source.h>
 #include <weir_task.h>
+#include <weir_time.h>
 
 #endif

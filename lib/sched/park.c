@@ -13,7 +13,8 @@
  * Q3 Idleness is counted from the last task that it ran, so that being woken
  *    for nothing starts no new round of polling.
  * Q4 It sleeps only after it has said so and found nothing then: no task, no
- *    work of others, no claim, no call, no event (sleeper.c, K1).
+ *    work of others, no claim, no call, no event (sleeper.c, K1), no timer
+ *    whose time has come.
  * Q5 A worker in the kernel guards nobody. So while another of its node is
  *    awake, it sleeps no longer than a poller would go without a look at the
  *    others' queues; and never so long that a worker which got stuck meanwhile
@@ -48,6 +49,7 @@ static bool
 poll_asleep(struct core *c)
 {
 	weir__poll_sources(c, rte_rdtsc());
+	fire_timers(c, c->now);
 	return has_tasks(c) || worker_attention(c->worker) != 0;
 }
 
@@ -78,7 +80,8 @@ has_reason_to_wake(struct core *c)
 
 	if (has_tasks(c) || weir__idle_claimed(&w->node->idle, w->idle_bit) ||
 	    atomic_u32_load(&w->attention, RELAXED) != 0 ||
-	    policy_now(c) != WEIR_PARK_INTERRUPT)
+	    policy_now(c) != WEIR_PARK_INTERRUPT ||
+	    timers_due(&w->timers, clock_now(&w->rt->clock)))
 		return true;
 	if (!weir__work_pending(w))
 		return false;
@@ -86,13 +89,35 @@ has_reason_to_wake(struct core *c)
 	return true;
 }
 
-/* Timers, when there are some, bound a sleep here. */
+/* Whole milliseconds until the first timer; the rest is polled away. */
+static int
+time_to_timer(const struct worker *w, int most)
+{
+	const struct clock *clock = w->timers.clock;
+	uint64_t due = atomic_u64_load(&w->timers.due, RELAXED);
+	uint64_t now = clock_now(clock), ms;
+
+	if (due <= now)
+		return 0;
+	ms = (due - now) / (clock->hz / 1000);
+	return ms < (uint64_t)most ? (int)ms : most;
+}
+
 static int
 sleep_bound(const struct worker *w)
 {
-	return w->rt->membarrier && idle_all_asleep(&w->node->idle) ?
-		       LONG_SLEEP_MS :
-		       SHORT_SLEEP_MS;
+	return time_to_timer(
+		w, w->rt->membarrier && idle_all_asleep(&w->node->idle) ?
+			   LONG_SLEEP_MS :
+			   SHORT_SLEEP_MS);
+}
+
+static void
+pause_until_next_poll(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+
+	weir__pause(rt->power_pause, c->last_poll + rt->max_poll_gap / 2);
 }
 
 static void
@@ -103,6 +128,11 @@ sleep_in_kernel(struct core *c)
 	int timeout_ms = sleep_bound(w);
 	bool called = true;
 
+	/* A timer is near. */
+	if (timeout_ms == 0) {
+		pause_until_next_poll(c);
+		return;
+	}
 	/* A short one is a poller's pause: no need to disturb all threads. */
 	weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS);
 	timeout_ms = weir__source_set_sleep(&w->sources, timeout_ms);
@@ -130,15 +160,12 @@ sleep_in_kernel(struct core *c)
 static void
 rest(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
-
 	switch (policy_now(c)) {
 	case WEIR_PARK_POLL:
 		atomic_pause();
 		break;
 	case WEIR_PARK_PAUSE:
-		weir__pause(rt->power_pause,
-			    c->last_poll + rt->max_poll_gap / 2);
+		pause_until_next_poll(c);
 		break;
 	default:
 		sleep_in_kernel(c);

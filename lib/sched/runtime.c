@@ -108,6 +108,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	weir__handoff_init(&w->handoff);
 	atomic_u32_store(&w->park, rt->options.park, RELAXED);
 	weir__run_queue_init(&w->queue);
+	weir__timers_init(&w->timers, &rt->clock);
 	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
 			      node->id);
 	w->victims = rte_zmalloc_socket(
@@ -421,6 +422,7 @@ weir_runtime_create(const struct weir_options *options)
 		rt->nb_active -= options->nb_spare_lcores;
 	for (i = 0; i < rt->nb_workers; i++)
 		nodes[i] = rt->places[i].node;
+	weir__clock_init(&rt->clock);
 	rc = weir__topology_read(&rt->topology, nodes, rt->nb_workers);
 	if (rc < 0)
 		goto fail;

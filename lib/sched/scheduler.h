@@ -30,6 +30,7 @@
 #include "sched/options.h"
 #include "sched/weir_runtime.h"
 #include "task/owned.h"
+#include "time/timers.h"
 #include "topology/topology.h"
 
 #define LIFO_MAX_POLLS 3
@@ -115,6 +116,7 @@ struct worker {
 	struct atomic_u64 cells;
 
 	struct run_queue queue;
+	struct timers timers;
 };
 
 struct node {
@@ -144,6 +146,7 @@ struct weir_runtime {
 	char name[OPTIONS_NAME_LEN + 1];
 	struct weir_hooks hooks;
 	struct topology topology;
+	struct clock clock;
 	uint64_t max_poll_gap; /* TSC cycles */
 	uint64_t cross_node_age;
 	uint64_t inject_target; /* cycles between looks at inject queues */
@@ -316,6 +319,17 @@ count_busy(struct core *c, uint64_t now)
 /* One round over the sources. */
 void
 weir__poll_sources(struct core *c, uint64_t now);
+
+/* Wakes those whose time has come. now: TSC. */
+static inline void
+fire_timers(struct core *c, uint64_t now)
+{
+	struct timers *ts = &c->worker->timers;
+
+	now = clock_at(ts->clock, now);
+	if (unlikely(timers_due(ts, now)))
+		weir__timers_fire(ts, now);
+}
 
 /* park.c */
 void

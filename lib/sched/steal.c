@@ -228,6 +228,9 @@ weir__rescue_neighbours(struct core *c)
 		if (v->node != w->node || !is_stuck(v, limit))
 			continue;
 		ready = weir__source_set_rescue(&v->sources);
+		if (timers_due(&v->timers, clock_at(v->timers.clock, c->now)))
+			ready += weir__timers_fire(
+				&v->timers, clock_at(v->timers.clock, c->now));
 		if (ready > 0)
 			counter_add(&w->counters, rescues, ready);
 	}

@@ -10,7 +10,8 @@
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
  *    inject_interval ticks, and the local chain has every other turn.
- * L3 A worker parks only with nothing of its own to run; see park.c.
+ * L3 Timers are looked at each tick: one compare with the time at hand.
+ * L4 A worker parks only with nothing of its own to run; see park.c.
  */
 
 #include <rte_cycles.h>
@@ -244,6 +245,7 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 	while (!done(c, until, driver)) {
 		c->tick++;
 		c->now = rte_rdtsc();
+		fire_timers(c, c->now);
 		if ((int32_t)(c->tick - c->next_event) >= 0 ||
 		    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 			maintenance(c, c->now);
@@ -315,6 +317,13 @@ weir__qsbr_id(const struct source_registry *r)
 	if (c != NULL && &c->worker->rt->sources == r)
 		return c->worker->index;
 	return RTE_QSBR_THRID_INVALID;
+}
+
+struct timers *
+weir__timers_of(const struct weir_context *ctx)
+{
+	context_check(ctx);
+	return &ctx->core->worker->timers;
 }
 
 struct weir_runtime *

@@ -15,6 +15,7 @@
  * G2 The chain of successors ends at a worker: a successor works when it is
  *    named, and names one itself before it goes.
  * G3 Sources move first, all at once, so polling never pauses.
+ *    Timers go to the successor as well.
  * G4 Shutdown counts a worker until it has moved everything. After that its
  *    thread touches nothing of the runtime.
  * G5 A node without workers is served by others, whatever it holds.
@@ -59,6 +60,18 @@ weir__forward_inbox(struct worker *w)
 			weir__place(tasks[i]);
 }
 
+/* To the successor, which may be asleep. */
+static void
+move_timers(struct worker *w)
+{
+	struct worker *s = weir__worker_for(w->rt, w->index);
+
+	weir__timers_move(&w->timers, &s->timers);
+	/* [sleep:F1] they are there before we look. */
+	atomic_fence(SEQ_CST);
+	sleeper_call(&s->sleeper, RELAXED);
+}
+
 /* What only the worker itself can move. */
 static void
 move_tasks(struct core *c)
@@ -77,6 +90,7 @@ move_tasks(struct core *c)
 	weir__inject(w->node, &w->node->inject, &shared);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
+	move_timers(w);
 	/*
 	 * [workers:F1] pairs with the fence in inject push: a pusher whose entry
 	 * is not seen here sees the successor. Without it both could look too

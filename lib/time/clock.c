@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Conversions, and the test's hold on the clock.
+ *
+ * A second has `hz` cycles, as EAL measured it. Seconds are converted whole and
+ * the rest by itself, so the error is below a cycle however long the clock has
+ * been running.
+ */
+
+#include <errno.h>
+
+#include "time/clock.h"
+
+#define TICKS_PER_S 1000000 /* at least; at most twice that */
+
+void
+weir__clock_init(struct clock *c)
+{
+	c->hz = rte_get_tsc_hz();
+	c->tick_shift = 0;
+	while (c->hz >> (c->tick_shift + 1) >= TICKS_PER_S)
+		c->tick_shift++;
+	atomic_u64_store(&c->begin, rte_rdtsc(), RELAXED);
+	atomic_u64_store(&c->held, CLOCK_RUNS, RELAXED);
+}
+
+uint64_t
+weir__clock_cycles(const struct clock *c, uint64_t ns)
+{
+	uint64_t s = ns / NS_PER_S, whole, rest;
+
+	rest = (ns % NS_PER_S * c->hz + NS_PER_S - 1) / NS_PER_S;
+	if (__builtin_mul_overflow(s, c->hz, &whole) ||
+	    __builtin_add_overflow(whole, rest, &whole))
+		return UINT64_MAX;
+	return whole;
+}
+
+/*
+ * A held clock is at the begin of a tick, so that whoever waits for a time that
+ * it has come to has been woken.
+ */
+static uint64_t
+whole_ticks(const struct clock *c, uint64_t cycles)
+{
+	return clock_tick_up(c, cycles) << c->tick_shift;
+}
+
+int
+weir__clock_hold(struct clock *c)
+{
+	if (atomic_u64_load(&c->held, RELAXED) != CLOCK_RUNS)
+		return -EALREADY;
+	atomic_u64_store(&c->held, whole_ticks(c, clock_now(c)), RELAXED);
+	return 0;
+}
+
+int
+weir__clock_go_on(struct clock *c)
+{
+	uint64_t held = atomic_u64_load(&c->held, RELAXED);
+
+	if (held == CLOCK_RUNS)
+		return -EALREADY;
+	atomic_u64_store(&c->begin, rte_rdtsc() - held, RELAXED);
+	/*
+	 * [clock:A1] the begin first: else a reader could see the clock run
+	 * from its old begin, and jump ahead by as long as it was held.
+	 */
+	atomic_u64_store(&c->held, CLOCK_RUNS, RELEASE);
+	return 0;
+}
+
+int
+weir__clock_advance(struct clock *c, uint64_t ns)
+{
+	uint64_t held = atomic_u64_load(&c->held, RELAXED);
+	uint64_t cycles = weir__clock_cycles(c, ns);
+
+	if (held == CLOCK_RUNS)
+		return -EINVAL;
+	if (__builtin_add_overflow(held, cycles, &cycles))
+		cycles = UINT64_MAX;
+	/* Never CLOCK_RUNS: the last tick begins before that. */
+	atomic_u64_store(&c->held, whole_ticks(c, cycles), RELAXED);
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TIME_CLOCK_H
+#define TIME_CLOCK_H
+
+/*
+ * A runtime's clock: the TSC, from the runtime's begin on, unless a test holds
+ * it. See clock.c.
+ */
+
+#include <rte_cycles.h>
+
+#include "base/atomic.h"
+#include "base/common.h"
+
+#define CLOCK_RUNS UINT64_MAX
+
+struct clock {
+	uint64_t hz;
+	unsigned int tick_shift; /* log2 of the cycles of a wheel's tick */
+	/* TSC at time 0; moved on when a held clock goes on. */
+	struct atomic_u64 begin;
+	struct atomic_u64 held; /* cycles, or CLOCK_RUNS */
+};
+
+void
+weir__clock_init(struct clock *c);
+
+/* Cycles since the clock's begin. Any thread. */
+static inline uint64_t
+clock_at(const struct clock *c, uint64_t tsc)
+{
+	/* [clock:A1] a clock that goes on does so from its new begin. */
+	uint64_t held = atomic_u64_load(&c->held, ACQUIRE);
+
+	if (unlikely(held != CLOCK_RUNS))
+		return held;
+	tsc -= atomic_u64_load(&c->begin, RELAXED);
+	/* It was read before a held clock went on, and is older than that. */
+	return likely((int64_t)tsc >= 0) ? tsc : 0;
+}
+
+static inline uint64_t
+clock_now(const struct clock *c)
+{
+	return clock_at(c, rte_rdtsc());
+}
+
+/* Exact but for what is cut off: nothing adds up, so nothing drifts. */
+static inline uint64_t
+clock_ns(const struct clock *c, uint64_t cycles)
+{
+	return cycles / c->hz * NS_PER_S + cycles % c->hz * NS_PER_S / c->hz;
+}
+
+/* The first cycle at or after a time; UINT64_MAX if it never comes. */
+uint64_t
+weir__clock_cycles(const struct clock *c, uint64_t ns);
+
+/* The first tick at or after a cycle; at the end of time, the last. */
+static inline uint64_t
+clock_tick_up(const struct clock *c, uint64_t cycles)
+{
+	uint64_t tick = cycles >> c->tick_shift;
+
+	return tick + (tick << c->tick_shift != cycles &&
+		       tick != UINT64_MAX >> c->tick_shift);
+}
+
+/* The tests' side. Returns 0, or -EALREADY when it is held or runs already. */
+int
+weir__clock_hold(struct clock *c);
+int
+weir__clock_go_on(struct clock *c);
+/* -EINVAL: it runs. */
+int
+weir__clock_advance(struct clock *c, uint64_t ns);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What tasks wait for by the clock. */
+
+#include <errno.h>
+
+#include "time/timers.h"
+
+static struct timer *
+timer_of(struct weir_sleep *sleep)
+{
+	return (struct timer *)sleep;
+}
+
+int
+weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
+		 uint64_t deadline)
+{
+	struct timers *ts = weir__timers_of(ctx);
+	const struct clock *clock = ts->clock;
+	struct timer *t = timer_of(sleep);
+	uint64_t cycles = weir__clock_cycles(clock, deadline), now, due;
+
+	due = clock_tick_up(clock, cycles);
+	if (!timer_idle(t)) {
+		if (t->wheel.due == due && weir__timer_watch(t, ctx))
+			return WEIR_PENDING;
+		weir__timer_cancel(t);
+	}
+	now = clock_now(clock);
+	if (now >= cycles)
+		return weir_context_spend(ctx, 1);
+	weir__timer_arm(ts, t, now >> clock->tick_shift, due,
+			weir__waker_of_task(ctx->task));
+	return WEIR_PENDING;
+}
+
+int
+weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns)
+{
+	const struct clock *clock = weir__timers_of(ctx)->clock;
+	struct timer *t = timer_of(sleep);
+	uint64_t now;
+	int rc;
+
+	if (!t->begun) {
+		now = clock_ns(clock, clock_now(clock));
+		t->deadline = ns <= WEIR_TIME_NEVER - now ? now + ns :
+							    WEIR_TIME_NEVER;
+		t->begun = true;
+	}
+	rc = weir_sleep_until(ctx, sleep, t->deadline);
+	if (rc == 0)
+		t->begun = false;
+	return rc;
+}
+
+void
+weir_sleep_cancel(struct weir_sleep *sleep)
+{
+	struct timer *t = timer_of(sleep);
+
+	weir__timer_cancel(t);
+	t->begun = false;
+}
+
+int
+weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
+	     int rc)
+{
+	if (rc != WEIR_PENDING) {
+		weir_sleep_cancel(sleep);
+		return rc;
+	}
+	rc = weir_sleep(ctx, sleep, ns);
+	return rc == 0 ? -ETIMEDOUT : rc;
+}
+
+int
+weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
+		   enum weir_missed missed)
+{
+	if (period_ns == 0 || missed > WEIR_MISSED_SKIP)
+		return -EINVAL;
+	*interval = (struct weir_interval){
+		.period = period_ns,
+		.missed = missed,
+	};
+	return 0;
+}
+
+/* When the tick after this one, which has come, is due. */
+static uint64_t
+next_tick(const struct weir_interval *i, uint64_t now)
+{
+	switch (i->missed) {
+	case WEIR_MISSED_BURST:
+		break;
+	case WEIR_MISSED_DELAY:
+		/* A tick is in time when it is late by less than a period. */
+		return now - i->next < i->period ? i->next + i->period :
+						   now + i->period;
+	case WEIR_MISSED_SKIP:
+		return i->next + ((now - i->next) / i->period + 1) * i->period;
+	}
+	return i->next + i->period;
+}
+
+int
+weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval)
+{
+	const struct clock *clock = weir__timers_of(ctx)->clock;
+	uint64_t now;
+	int rc;
+
+	if (!interval->begun) {
+		interval->next = clock_ns(clock, clock_now(clock));
+		interval->begun = true;
+	}
+	rc = weir_sleep_until(ctx, &interval->sleep, interval->next);
+	if (rc < 0)
+		return rc;
+	now = clock_ns(clock, clock_now(clock));
+	interval->next = next_tick(interval, RTE_MAX(now, interval->next));
+	return 0;
+}
+
+void
+weir_interval_cancel(struct weir_interval *interval)
+{
+	weir_sleep_cancel(&interval->sleep);
+}
+
+uint64_t
+weir_clock_now(const struct weir_runtime *rt)
+{
+	const struct clock *clock = weir__clock_of(rt);
+
+	return clock_ns(clock, clock_now(clock));
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The timers of a worker: a wheel, and a lock around it for those tasks that
+ * have gone on to another worker since.
+ *
+ * The wheel is the worker's that the task was polled on when it began to wait.
+ * Its own worker takes the lock uncontended; others take it to cancel, and to
+ * fire the timers of one that is stuck.
+ *
+ * Invariants:
+ * T1 A timer is in the wheel if and only if its `in` says so; both change under
+ *    the wheel's lock. Moving takes both wheels' locks.
+ * T2 Whoever takes a timer out takes its waiter first, and does not touch it
+ *    after `in` is NULL: the task may free it then.
+ * T3 `due` is not after the first timer's tick, so a worker that looks at it
+ *    before it waits is late for none.
+ */
+
+#include "time/timers.h"
+
+#define BATCH 32
+
+void
+weir__timers_init(struct timers *ts, const struct clock *clock)
+{
+	atomic_u64_store(&ts->due, WHEEL_NEVER, RELAXED);
+	ts->clock = clock;
+	lock_init(&ts->lock);
+	weir__wheel_init(&ts->wheel, 0);
+}
+
+/* T3. With the lock. */
+static void
+tell_due(struct timers *ts)
+{
+	uint64_t next = wheel_next(&ts->wheel);
+
+	if (next != WHEEL_NEVER)
+		next <<= ts->clock->tick_shift;
+	atomic_u64_store(&ts->due, next, RELAXED);
+}
+
+/* T2. With the lock. */
+static struct weir_waker *
+release(struct timer *t)
+{
+	struct weir_waker *w = t->waiter;
+
+	t->waiter = NULL;
+	/* [timer:A1] our last touch. */
+	atomic_ptr_store(&t->in, NULL, RELEASE);
+	return w;
+}
+
+static struct timer *
+timer_of(struct wheel_timer *w)
+{
+	return container_of(w, struct timer, wheel);
+}
+
+unsigned int
+weir__timers_fire(struct timers *ts, uint64_t now)
+{
+	uint64_t tick = now >> ts->clock->tick_shift;
+	struct weir_waker *waiters[BATCH];
+	unsigned int n, i, fired = 0;
+	struct wheel_timer *w;
+
+	do {
+		lock_acquire(&ts->lock);
+		for (n = 0; n < BATCH; n++) {
+			w = weir__wheel_advance(&ts->wheel, tick);
+			if (w == NULL)
+				break;
+			waiters[n] = release(timer_of(w));
+		}
+		tell_due(ts);
+		lock_release(&ts->lock);
+		for (i = 0; i < n; i++)
+			weir_waker_wake(waiters[i]);
+		fired += n;
+	} while (n == BATCH);
+	return fired;
+}
+
+/* With the lock. */
+static void
+put(struct timers *ts, struct timer *t, uint64_t due)
+{
+	weir__wheel_insert(&ts->wheel, &t->wheel, due);
+	atomic_ptr_store(&t->in, ts, RELAXED);
+}
+
+void
+weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
+		struct weir_waker *waiter)
+{
+	t->waiter = waiter;
+	lock_acquire(&ts->lock);
+	wheel_catch_up(&ts->wheel, now);
+	put(ts, t, due);
+	tell_due(ts);
+	lock_release(&ts->lock);
+}
+
+/* Locks where the timer is; NULL if it is nowhere. */
+static struct timers *
+lock_of(struct timer *t)
+{
+	struct timers *ts;
+
+	/* [timer:A1] */
+	while ((ts = atomic_ptr_load(&t->in, ACQUIRE)) != NULL) {
+		lock_acquire(&ts->lock);
+		if (atomic_ptr_load(&t->in, RELAXED) == ts)
+			return ts;
+		/* It moved meanwhile, or its time came. */
+		lock_release(&ts->lock);
+	}
+	return NULL;
+}
+
+bool
+weir__timer_watch(struct timer *t, struct weir_context *ctx)
+{
+	struct timers *ts = lock_of(t);
+	struct weir_waker *old = NULL;
+
+	if (ts == NULL)
+		return false;
+	if (!weir__waker_same(t->waiter, ctx->task)) {
+		old = t->waiter;
+		t->waiter = weir__waker_of_task(ctx->task);
+	}
+	lock_release(&ts->lock);
+	weir_waker_drop(old);
+	return true;
+}
+
+void
+weir__timer_cancel(struct timer *t)
+{
+	struct timers *ts = lock_of(t);
+	struct weir_waker *waiter;
+
+	if (ts == NULL)
+		return;
+	weir__wheel_remove(&ts->wheel, &t->wheel);
+	waiter = release(t);
+	lock_release(&ts->lock);
+	weir_waker_drop(waiter);
+}
+
+void
+weir__timers_move(struct timers *from, struct timers *to)
+{
+	struct timers *first = from < to ? from : to;
+	struct timers *second = from < to ? to : from;
+	struct wheel_timer *w;
+
+	lock_acquire(&first->lock);
+	lock_acquire(&second->lock);
+	while ((w = weir__wheel_take(&from->wheel)) != NULL)
+		put(to, timer_of(w), w->due);
+	tell_due(from);
+	tell_due(to);
+	lock_release(&second->lock);
+	lock_release(&first->lock);
+}

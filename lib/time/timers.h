@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TIME_TIMERS_H
+#define TIME_TIMERS_H
+
+/* A worker's timers, and the waits on them. See timers.c. */
+
+#include "base/lock.h"
+#include "task/task.h"
+#include "time/clock.h"
+#include "time/weir_time.h"
+#include "time/wheel.h"
+
+struct timers {
+	/* Cycles of the clock; nothing is due before. Read by any thread. */
+	struct atomic_u64 due;
+	const struct clock *clock;
+	struct lock lock weir_cache_aligned;
+	struct wheel wheel; /* under the lock */
+};
+
+/* What is inside struct weir_sleep. */
+struct timer {
+	struct wheel_timer wheel; /* under the lock of where it is */
+	/* The struct timers that it is in; NULL: it has been taken out. */
+	struct atomic_ptr in;
+	struct weir_waker *waiter; /* likewise */
+	/* The waiting task's. */
+	uint64_t deadline; /* ns; for a wait that has begun */
+	bool begun;
+};
+
+static_assert(sizeof(struct timer) <= sizeof(struct weir_sleep),
+	      "a timer is inside what the user has of it");
+
+void
+weir__timers_init(struct timers *ts, const struct clock *clock);
+
+/* Is it time to call weir__timers_fire()? now: cycles of the clock. */
+static inline bool
+timers_due(const struct timers *ts, uint64_t now)
+{
+	return now >= atomic_u64_load(&ts->due, RELAXED);
+}
+
+/*
+ * Wakes whoever waits for a time up to now (cycles of the clock). Returns how
+ * many. Any worker.
+ */
+unsigned int
+weir__timers_fire(struct timers *ts, uint64_t now);
+
+/* Moves all to another worker's. Any thread. */
+void
+weir__timers_move(struct timers *from, struct timers *to);
+
+/*
+ * Puts the timer in, to wake the waiter at tick `due`; it is in none. Any thread; the one
+ * that polls these timers looks at `due` before it waits.
+ */
+void
+weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
+		struct weir_waker *waiter);
+
+/* Is it in none, so that its time has come or it was never armed? */
+static inline bool
+timer_idle(const struct timer *t)
+{
+	/* [timer:A1] whoever fired it does not touch it any more. */
+	return atomic_ptr_load(&t->in, ACQUIRE) == NULL;
+}
+
+/* Has it wake ctx's task; false if its time came meanwhile. */
+bool
+weir__timer_watch(struct timer *t, struct weir_context *ctx);
+
+/* Takes it out, if it is in. Any thread. */
+void
+weir__timer_cancel(struct timer *t);
+
+/*
+ * What the scheduler provides: the timers of the worker that polls ctx's task.
+ */
+struct timers *
+weir__timers_of(const struct weir_context *ctx);
+/* A runtime's clock. */
+const struct clock *
+weir__clock_of(const struct weir_runtime *rt);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_TIME_H
+#define WEIR_TIME_H
+
+/**
+ * @file
+ * Time: a runtime's clock, and what a task can wait for by it.
+ *
+ * Times are nanoseconds since the runtime was created. They come from the TSC;
+ * a wait ends at its time or up to about a microsecond and the worker's gap
+ * between two polls later, and never before.
+ */
+
+#include <weir_common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A time that never comes. */
+#define WEIR_TIME_NEVER UINT64_MAX
+
+/** The runtime's time, in nanoseconds. Any thread. */
+WEIR_API uint64_t
+weir_clock_now(const struct weir_runtime *rt);
+
+/**
+ * Stops the runtime's clock, for a test: its time changes from here on by
+ * weir_clock_advance() only.
+ *
+ * @return 0, or -EALREADY.
+ *
+ * Any thread; one at a time changes a clock.
+ */
+WEIR_API int
+weir_clock_pause(struct weir_runtime *rt);
+
+/** Lets it go on from where it is. As weir_clock_pause(). */
+WEIR_API int
+weir_clock_resume(struct weir_runtime *rt);
+
+/**
+ * Moves a paused clock on, by up to a microsecond more than told. Whoever waited for a time that has come is woken;
+ * nobody has run yet when this returns.
+ *
+ * @return 0, or -EINVAL when the clock is not paused.
+ *
+ * As weir_clock_pause().
+ */
+WEIR_API int
+weir_clock_advance(struct weir_runtime *rt, uint64_t ns);
+
+/**
+ * A wait for a time, in the state of the task that waits. Zero-initialised it
+ * is ready for use; when a wait has ended, for the next. A task whose state goes
+ * while it waits, because it is dropped or has what it wants, calls
+ * weir_sleep_cancel().
+ */
+struct weir_sleep {
+	uint64_t reserved[9]; /**< not the user's */
+};
+
+/**
+ * Waits for a time.
+ *
+ * @param deadline  In nanoseconds of the runtime's clock; one in the past ends
+ *                  at once, and WEIR_TIME_NEVER does not end. Another deadline
+ *                  than in the call before replaces that.
+ * @return 0 when the time has come; WEIR_PENDING: the task will be woken.
+ *
+ * The task that ctx belongs to. Spends a unit of budget.
+ */
+WEIR_API int
+weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
+		 uint64_t deadline);
+
+/**
+ * Waits for some time from the first call on; the calls after it, until one
+ * returns 0, go on with the same wait.
+ *
+ * As weir_sleep_until().
+ */
+WEIR_API int
+weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns);
+
+/** Ends a wait, if there is one. The task, its drop included. */
+WEIR_API void
+weir_sleep_cancel(struct weir_sleep *sleep);
+
+/**
+ * Bounds any wait by a time from the first call on:
+ *
+ * @code
+ * n = weir_timeout(ctx, &s->sleep, 1000000,
+ *                  weir_rxq_recv(ctx, s->rxq, pkts, 32));
+ * if (n < 0)
+ *	return n;
+ * @endcode
+ *
+ * @param rc  What the wait returned.
+ * @return
+ *   rc, unless that is WEIR_PENDING: the sleep has then been ended for the next
+ *   use. Else WEIR_PENDING, or -ETIMEDOUT when the time has come first; the
+ *   wait itself then goes on and may be called again, or be given up as it
+ *   says.
+ *
+ * The task that ctx belongs to.
+ */
+WEIR_API int
+weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
+	     int rc);
+
+/** What an interval does about ticks that it could not give in time. */
+enum weir_missed {
+	/** Gives them one after the other, until it has caught up. */
+	WEIR_MISSED_BURST,
+	/** Goes on with a whole period from the late tick. */
+	WEIR_MISSED_DELAY,
+	/** Leaves them out, and goes on with the next that is due in time. */
+	WEIR_MISSED_SKIP,
+};
+
+/** Ticks in a fixed distance, in the state of the task that waits for them. */
+struct weir_interval {
+	struct weir_sleep sleep; /**< not the user's, nor the rest */
+	uint64_t next;
+	uint64_t period;
+	enum weir_missed missed;
+	bool begun;
+};
+
+/**
+ * The first tick comes with the first wait, the others each a period later.
+ *
+ * @return 0, or -EINVAL: a period of 0, or no such way.
+ */
+WEIR_API int
+weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
+		   enum weir_missed missed);
+
+/**
+ * Waits for the next tick.
+ *
+ * @return 0, or WEIR_PENDING. As weir_sleep_until().
+ */
+WEIR_API int
+weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval);
+
+/** Ends a wait, if there is one. The task, its drop included. */
+WEIR_API void
+weir_interval_cancel(struct weir_interval *interval);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef TIME_WHEEL_H
+#define TIME_WHEEL_H
+
+/*
+ * A hierarchical timer wheel: when what is due. Knows no clock, no lock and no
+ * tasks. See wheel.c.
+ */
+
+#include "base/common.h"
+#include "base/list.h"
+
+/*
+ * Of a tick's digit; a divisor of 64, tests shrink it. Smaller: timers move down
+ * more often. Larger: more memory, 16 bytes a slot.
+ */
+#ifndef WHEEL_BITS
+#define WHEEL_BITS 8
+#endif
+#define WHEEL_SLOTS (1u << WHEEL_BITS)
+#define WHEEL_LEVELS (64 / WHEEL_BITS)
+#define WHEEL_WORDS ((WHEEL_SLOTS + 63) / 64)
+#define WHEEL_NEVER UINT64_MAX
+
+struct wheel_timer {
+	struct list_link link; /* of its slot; NULL: not in a wheel */
+	uint64_t due;	       /* tick */
+	uint16_t slot;	       /* of all levels' */
+};
+
+struct wheel {
+	uint64_t now;	/* all timers up to here have been taken */
+	uint64_t next;	/* no timer is due before: a bound, for wheel_next() */
+	unsigned int n; /* timers */
+	/* A set bit: the slot is not empty. */
+	uint64_t used[WHEEL_LEVELS][WHEEL_WORDS];
+	struct list_link slots[WHEEL_LEVELS * WHEEL_SLOTS];
+};
+
+void
+weir__wheel_init(struct wheel *w, uint64_t now);
+
+static inline bool
+wheel_contains(const struct wheel_timer *t)
+{
+	return list_linked(&t->link);
+}
+
+/*
+ * Before an insertion: the wheel may come to `now` for nothing, if no timer is
+ * due on the way. A wheel that lags behind has its timers move down more often.
+ */
+static inline void
+wheel_catch_up(struct wheel *w, uint64_t now)
+{
+	if (now > w->now && now < w->next)
+		w->now = now;
+}
+
+/* One that is due already is taken by the next advance. */
+void
+weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due);
+
+/* The timer is in this wheel. */
+void
+weir__wheel_remove(struct wheel *w, struct wheel_timer *t);
+
+/*
+ * Takes a timer that is due by `now`, or NULL when there is none left; only then
+ * has the wheel come to `now`. Those of a tick come in the order in which they
+ * were inserted.
+ */
+struct wheel_timer *
+weir__wheel_advance(struct wheel *w, uint64_t now);
+
+/*
+ * A tick before which no timer is due, for an advance to that tick; WHEEL_NEVER
+ * for an empty wheel. It may be too early, at most once for each level.
+ */
+static inline uint64_t
+wheel_next(const struct wheel *w)
+{
+	return w->next;
+}
+
+/* Takes any timer, or NULL for an empty wheel. */
+struct wheel_timer *
+weir__wheel_take(struct wheel *w);
+
+#endif

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What tasks wait for by the clock, which these tests hold in their hands. */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/rand.h"
+#include "rig.h"
+#include "sched/scheduler.h"
+
+#define MS UINT64_C(1000000)
+#define HOUR (UINT64_C(3600) * 1000 * MS)
+
+/* Sleeps as often as told, and notes when each sleep was over. */
+#define SLEEPS 4
+struct sleeper_state {
+	struct atomic_u32 *polls;
+	struct atomic_u32 *drops;
+	uint64_t ns[SLEEPS];
+	unsigned int n;
+	unsigned int done;
+	struct weir_sleep sleep;
+	uint64_t over[SLEEPS]; /* the result */
+};
+
+static int
+sleeper_poll(struct weir_context *ctx, void *state)
+{
+	struct sleeper_state *s = state;
+	int rc;
+
+	while (s->done < s->n) {
+		rc = weir_sleep(ctx, &s->sleep, s->ns[s->done]);
+		if (rc < 0) {
+			rig_add(s->polls, 1);
+			return rc;
+		}
+		s->over[s->done++] = weir_clock_now(weir_context_runtime(ctx));
+	}
+	return WEIR_DONE;
+}
+
+static void
+sleeper_drop(void *state)
+{
+	struct sleeper_state *s = state;
+
+	weir_sleep_cancel(&s->sleep);
+	rig_add(s->drops, 1);
+}
+
+static const struct weir_task_ops sleeper_ops = {
+	.name = "sleeper",
+	.state_size = sizeof(struct sleeper_state),
+	.poll = sleeper_poll,
+	.drop = sleeper_drop,
+	.result_offset = offsetof(struct sleeper_state, over),
+	.result_size = sizeof(uint64_t[SLEEPS]),
+};
+
+static struct weir_join *
+spawn_sleeper(uint64_t first, uint64_t second)
+{
+	struct sleeper_state s = {
+		.polls = &rig.log.polls,
+		.drops = &rig.log.drops,
+		.ns = { first, second },
+		.n = second != 0 ? 2 : 1,
+	};
+	struct weir_join *join =
+		weir_task_spawn(rig.rt, &sleeper_ops, &s, NULL);
+
+	assert_non_null(join);
+	return join;
+}
+
+static unsigned int
+timers_in(const struct weir_runtime *rt)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rt->nb_workers; i++) {
+		struct timers *ts = &rt->workers[i]->timers;
+
+		lock_acquire(&ts->lock);
+		n += ts->wheel.n;
+		lock_release(&ts->lock);
+	}
+	return n;
+}
+
+static void
+sleep_ends_when_its_time_has_come(void **state)
+{
+	uint64_t over[SLEEPS], begin;
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	begin = weir_clock_now(rig.rt);
+	join = spawn_sleeper(10 * MS, 5 * MS);
+	rig_wait_until(timers_in(rig.rt) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, 10 * MS - 2000), 0);
+	/* Nothing that comes later has seen it end. */
+	assert_int_equal(
+		rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told), NULL), 0);
+	assert_int_equal(timers_in(rig.rt), 1);
+	assert_int_equal(weir_clock_advance(rig.rt, 4000), 0);
+	rig_wait_until(rig_get(&rig.log.polls) >= 3);
+	assert_int_equal(timers_in(rig.rt), 1);
+	assert_int_equal(weir_clock_advance(rig.rt, 1000 * MS), 0);
+	assert_int_equal(rig_join(join, over), 0);
+	assert_true(over[0] - begin >= 10 * MS);
+	/* Each time that it was set, the clock took a whole tick. */
+	assert_true(over[0] - begin <= 10 * MS + 2000 + 3 * 1000);
+	assert_true(over[1] - begin >= 15 * MS);
+	assert_int_equal(timers_in(rig.rt), 0);
+}
+
+static void
+running_clock_ends_sleeps(void **state)
+{
+	uint64_t over[SLEEPS], begin = weir_clock_now(rig.rt);
+
+	assert_int_equal(rig_join(spawn_sleeper(MS, 2 * MS), over), 0);
+	assert_true(over[0] >= begin + MS);
+	assert_true(over[1] >= over[0] + 2 * MS);
+}
+
+static void
+time_in_the_past_ends_at_once(void **state)
+{
+	uint64_t over[SLEEPS];
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(rig_join(spawn_sleeper(0, 0), over), 0);
+	assert_int_equal(over[0], weir_clock_now(rig.rt));
+	/* It never waited. */
+	assert_int_equal(rig_get(&rig.log.polls), 0);
+}
+
+static void
+time_that_never_comes_can_be_aborted(void **state)
+{
+	struct weir_join *join = spawn_sleeper(WEIR_TIME_NEVER, 0);
+	struct weir_join *far = spawn_sleeper(WEIR_TIME_NEVER - MS, 0);
+
+	rig_wait_until(timers_in(rig.rt) == 2);
+	weir_join_abort(join);
+	weir_join_abort(far);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(rig_join(far, NULL), -ECANCELED);
+	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_get(&rig.log.drops), 2);
+}
+
+static void
+shutdown_ends_sleeps(void **state)
+{
+	struct weir_join *join = spawn_sleeper(WEIR_TIME_NEVER, 0);
+
+	rig_wait_until(timers_in(rig.rt) == 1);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(timers_in(rig.rt), 0);
+}
+
+static void
+paused_clock_stands_still(void **state)
+{
+	uint64_t now;
+
+	assert_int_equal(weir_clock_advance(rig.rt, 1), -EINVAL);
+	assert_int_equal(weir_clock_resume(rig.rt), -EALREADY);
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_clock_pause(rig.rt), -EALREADY);
+	now = weir_clock_now(rig.rt);
+	assert_int_equal(rig_join(spawn_sleeper(0, 0), NULL), 0);
+	assert_int_equal(weir_clock_now(rig.rt), now);
+	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
+	assert_in_range(weir_clock_now(rig.rt) - now, HOUR - 1, HOUR + 1000);
+	assert_int_equal(weir_clock_resume(rig.rt), 0);
+	assert_true(weir_clock_now(rig.rt) >= now + HOUR - 1);
+	/* It goes on from there: not by what it missed. */
+	assert_true(weir_clock_now(rig.rt) < now + 2 * HOUR);
+	/* Beyond the end of time it stays at it. */
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, 1), 0);
+}
+
+/* Times converted there and back differ by a cycle's worth, however long. */
+static void
+conversion_does_not_drift(void **state)
+{
+	static const uint64_t rates[] = { 24000000, 1000000000, 2599998000,
+					  5000000001 };
+	struct rand_state r;
+	struct clock c;
+	unsigned int i, j;
+	uint64_t ns, back;
+
+	rand_seed(&r, unit_seed());
+	weir__clock_init(&c);
+	assert_true(weir__clock_cycles(&c, UINT64_MAX) > INT64_MAX);
+	for (i = 0; i < RTE_DIM(rates); i++) {
+		c.hz = rates[i];
+		for (j = 0; j < 10000; j++) {
+			ns = (uint64_t)rand_u32(&r) << 28 >> rand_below(&r, 40);
+			back = clock_ns(&c, weir__clock_cycles(&c, ns));
+			assert_true(back >= ns);
+			assert_true(back <= ns + NS_PER_S / c.hz + 1);
+		}
+		/* A day is a day. */
+		assert_int_equal(clock_ns(&c, c.hz * 86400),
+				 UINT64_C(86400) * NS_PER_S);
+	}
+}
+
+/* A timeout around a wait for a task. */
+struct bounded_state {
+	struct weir_join *join;
+	uint64_t ns;
+	struct weir_sleep sleep;
+};
+
+static int
+bounded_poll(struct weir_context *ctx, void *state)
+{
+	struct bounded_state *s = state;
+	int rc;
+
+	rc = weir_timeout(ctx, &s->sleep, s->ns,
+			  weir_join_poll(ctx, s->join, NULL));
+	if (rc != WEIR_PENDING && rc != -ETIMEDOUT)
+		s->join = NULL;
+	return rc;
+}
+
+static void
+bounded_drop(void *state)
+{
+	struct bounded_state *s = state;
+
+	weir_sleep_cancel(&s->sleep);
+	if (s->join != NULL)
+		weir_join_abort(s->join);
+	weir_join_detach(s->join);
+}
+
+static const struct weir_task_ops bounded_ops = {
+	.name = "bounded",
+	.state_size = sizeof(struct bounded_state),
+	.poll = bounded_poll,
+	.drop = bounded_drop,
+};
+
+static struct weir_join *
+spawn_bounded(uint64_t ns)
+{
+	struct bounded_state s = {
+		.join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told),
+		.ns = ns,
+	};
+
+	return weir_task_spawn(rig.rt, &bounded_ops, &s, NULL);
+}
+
+static void
+timeout_ends_a_wait(void **state)
+{
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = spawn_bounded(MS);
+	rig_wait_until(timers_in(rig.rt) == 1);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+	rig_wait_until(rig_get(&rig.log.drops) == 1);
+}
+
+static void
+wait_that_succeeds_ends_its_timeout(void **state)
+{
+	struct weir_join *join;
+	struct weir_waker *w;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = spawn_bounded(MS);
+	rig_wait_until(timers_in(rig.rt) == 1);
+	w = rig_take_waker(&rig.waker);
+	rig_set(&rig.go, 1);
+	weir_waker_wake(w);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(timers_in(rig.rt), 0);
+}
+
+#define TICKS 6
+struct ticker_state {
+	struct weir_interval interval;
+	struct atomic_u32 *ticks;
+	unsigned int n;
+};
+
+static int
+ticker_poll(struct weir_context *ctx, void *state)
+{
+	struct ticker_state *s = state;
+	int rc;
+
+	while (s->n < TICKS) {
+		rc = weir_interval_tick(ctx, &s->interval);
+		if (rc < 0)
+			return rc;
+		rig_set(s->ticks, ++s->n);
+	}
+	return WEIR_DONE;
+}
+
+static void
+ticker_drop(void *state)
+{
+	weir_interval_cancel(&((struct ticker_state *)state)->interval);
+}
+
+static const struct weir_task_ops ticker_ops = {
+	.name = "ticker",
+	.state_size = sizeof(struct ticker_state),
+	.poll = ticker_poll,
+	.drop = ticker_drop,
+};
+
+/* Moves the clock on by `ns`, after which `n` ticks have come. */
+static void
+tick_on(uint64_t ns, unsigned int n)
+{
+	if (ns > 0)
+		assert_int_equal(weir_clock_advance(rig.rt, ns), 0);
+	rig_wait_until(rig_get(&rig.log.polls) == n &&
+		       timers_in(rig.rt) == (n < TICKS));
+}
+
+/* Two ticks in time, and then three and a half periods at once. */
+static struct weir_join *
+begin_ticker(enum weir_missed missed, unsigned int come_at_once)
+{
+	struct ticker_state s = { .ticks = &rig.log.polls };
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_interval_init(&s.interval, MS, missed), 0);
+	join = weir_task_spawn(rig.rt, &ticker_ops, &s, NULL);
+	tick_on(0, 1);
+	tick_on(MS, 2);
+	tick_on(3 * MS + MS / 2, 2 + come_at_once);
+	return join;
+}
+
+static void
+interval_catches_up(void **state)
+{
+	struct weir_join *join = begin_ticker(WEIR_MISSED_BURST, 3);
+
+	/* Back in step. */
+	tick_on(MS / 2, 6);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+interval_goes_on_from_a_late_tick(void **state)
+{
+	struct weir_join *join = begin_ticker(WEIR_MISSED_DELAY, 1);
+
+	tick_on(MS / 2, 3);
+	tick_on(MS / 2, 4);
+	tick_on(MS, 5);
+	tick_on(MS, 6);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+interval_leaves_missed_ticks_out(void **state)
+{
+	struct weir_join *join = begin_ticker(WEIR_MISSED_SKIP, 1);
+
+	/* Back in step. */
+	tick_on(MS / 2, 4);
+	tick_on(MS, 5);
+	tick_on(MS, 6);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+bad_interval_is_refused(void **state)
+{
+	struct weir_interval i;
+
+	assert_int_equal(weir_interval_init(&i, 0, WEIR_MISSED_BURST), -EINVAL);
+	assert_int_equal(weir_interval_init(&i, 1, (enum weir_missed)3),
+			 -EINVAL);
+}
+
+/* Sleeps for random times on whatever worker, and is aborted now and then. */
+#define STORM 300
+static void
+storm_of_sleeps_and_aborts(void **state)
+{
+	struct weir_join *joins[STORM];
+	struct rand_state r;
+	unsigned int i;
+	int rc;
+
+	rand_seed(&r, unit_seed());
+	for (i = 0; i < STORM; i++)
+		joins[i] = spawn_sleeper(1 + rand_below(&r, 2 * MS),
+					 1 + rand_below(&r, 2 * MS));
+	for (i = 0; i < STORM; i++)
+		if (rand_below(&r, 3) == 0)
+			weir_join_abort(joins[i]);
+	for (i = 0; i < STORM; i++) {
+		rc = rig_join(joins[i], NULL);
+		assert_true(rc == 0 || rc == -ECANCELED);
+	}
+	assert_int_equal(rig_get(&rig.log.drops), STORM);
+	assert_int_equal(timers_in(rig.rt), 0);
+}
+
+static void
+timers_follow_a_worker_that_retires(void **state)
+{
+	struct weir_join *joins[8];
+	struct weir_spawn_attr attr = { .affinity = WEIR_AFFINITY_WORKER,
+					.worker = 1 };
+	struct sleeper_state s = { .polls = &rig.log.polls,
+				   .drops = &rig.log.drops,
+				   .ns = { MS },
+				   .n = 1 };
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = weir_task_spawn(rig.rt, &sleeper_ops, &s, &attr);
+	rig_wait_until(timers_in(rig.rt) == RTE_DIM(joins));
+	assert_int_equal(weir_worker_retire(rig.rt, 1, 0), 0);
+	assert_int_equal(rig.rt->workers[1]->timers.wheel.n, 0);
+	assert_int_equal(timers_in(rig.rt), RTE_DIM(joins));
+	/* One is taken out where it is now. */
+	weir_join_abort(joins[0]);
+	assert_int_equal(rig_join(joins[0], NULL), -ECANCELED);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	for (i = 1; i < RTE_DIM(joins); i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+}
+
+static void
+sleeping_workers_wake_for_timers(void **state)
+{
+	uint64_t over[SLEEPS], begin;
+	struct weir_join *join;
+	unsigned int i;
+
+	for (i = 0; i < rig.rt->nb_workers; i++)
+		assert_int_equal(
+			weir_worker_park_set(rig.rt, i, WEIR_PARK_INTERRUPT),
+			0);
+	begin = weir_clock_now(rig.rt);
+	assert_int_equal(rig_join(spawn_sleeper(20 * MS, MS), over), 0);
+	assert_true(over[0] >= begin + 20 * MS);
+	assert_true(over[1] >= over[0] + MS);
+	/* Also by a clock that jumps. */
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = spawn_sleeper(HOUR, 0);
+	rig_wait_until(timers_in(rig.rt) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+/* A worker is stuck in a task: another fires its timers. */
+static void
+timers_of_a_stuck_worker_are_fired(void **state)
+{
+	struct sleeper_state s = { .polls = &rig.log.polls,
+				   .drops = &rig.log.drops,
+				   .ns = { MS },
+				   .n = 1 };
+	struct weir_spawn_attr attr = { .affinity = WEIR_AFFINITY_WORKER,
+					.worker = 0 };
+	struct rig_blockers b;
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = weir_task_spawn(rig.rt, &sleeper_ops, &s, &attr);
+	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_block_some(&b, rig.rt, 1);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	rig_wait_until(timers_in(rig.rt) == 0);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TESTS(sleep_ends_when_its_time_has_come),
+		RIG_TESTS(running_clock_ends_sleeps),
+		RIG_TESTS(time_in_the_past_ends_at_once),
+		RIG_TESTS(time_that_never_comes_can_be_aborted),
+		RIG_TESTS(shutdown_ends_sleeps),
+		RIG_TEST(paused_clock_stands_still, 1),
+		RIG_TEST(conversion_does_not_drift, 1),
+		RIG_TESTS(timeout_ends_a_wait),
+		RIG_TESTS(wait_that_succeeds_ends_its_timeout),
+		RIG_TESTS(interval_catches_up),
+		RIG_TESTS(interval_goes_on_from_a_late_tick),
+		RIG_TESTS(interval_leaves_missed_ticks_out),
+		RIG_TEST(bad_interval_is_refused, 1),
+		RIG_TESTS(storm_of_sleeps_and_aborts),
+		RIG_TEST(timers_follow_a_worker_that_retires, 2),
+		RIG_TESTS(sleeping_workers_wake_for_timers),
+		RIG_TEST(timers_of_a_stuck_worker_are_fired, 2),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

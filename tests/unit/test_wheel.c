@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The timer wheel against a plain array. */
+
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "base/rand.h"
+#include "time/wheel.h"
+
+#define TIMERS 200
+#define STEPS 20000
+
+static struct wheel wheel;
+
+/* A timer, and when it was put in: 0 for one that is not in. */
+static struct {
+	struct wheel_timer t;
+	uint64_t due;
+	unsigned int turn;
+} timers[TIMERS];
+
+static unsigned int
+in_wheel(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < TIMERS; i++)
+		n += timers[i].turn != 0;
+	return n;
+}
+
+static uint64_t
+first_due(void)
+{
+	uint64_t first = WHEEL_NEVER;
+	unsigned int i;
+
+	for (i = 0; i < TIMERS; i++)
+		if (timers[i].turn != 0)
+			first = RTE_MIN(first, timers[i].due);
+	return first;
+}
+
+static void
+insert(unsigned int i, uint64_t due, unsigned int turn)
+{
+	weir__wheel_insert(&wheel, &timers[i].t, due);
+	timers[i].due = due;
+	timers[i].turn = turn;
+}
+
+static void
+remove_timer(unsigned int i)
+{
+	weir__wheel_remove(&wheel, &timers[i].t);
+	timers[i].turn = 0;
+}
+
+/* Everything that is due by now comes, in order, and nothing else does. */
+static void
+advance(uint64_t now, uint64_t before)
+{
+	uint64_t last_due = 0;
+	unsigned int last_turn = 0;
+	struct wheel_timer *t;
+	unsigned int i;
+
+	while ((t = weir__wheel_advance(&wheel, now)) != NULL) {
+		i = (unsigned int)((char *)t - (char *)timers) /
+		    sizeof(timers[0]);
+		assert_true(timers[i].turn != 0);
+		assert_true(timers[i].due <= now);
+		assert_false(wheel_contains(t));
+		/* Those that were late when they came lie with the present. */
+		timers[i].due = RTE_MAX(timers[i].due, before);
+		assert_true(timers[i].due > last_due ||
+			    (timers[i].due == last_due &&
+			     timers[i].turn > last_turn));
+		last_due = timers[i].due;
+		last_turn = timers[i].turn;
+		timers[i].turn = 0;
+	}
+	assert_true(first_due() > now);
+	assert_int_equal(wheel.n, in_wheel());
+	/* Never too late; too early at most once for each level. */
+	assert_true(wheel_next(&wheel) <= first_due());
+}
+
+/* Distances of all magnitudes. */
+static uint64_t
+random_distance(struct rand_state *r, unsigned int bits)
+{
+	uint64_t v = (uint64_t)rand_u32(r) << 32 | rand_u32(r);
+
+	return v >> (64 - 1 - rand_below(r, bits));
+}
+
+static void
+storm_from(uint64_t now, unsigned int bits, uint64_t seed)
+{
+	struct rand_state r;
+	unsigned int turn, i;
+	uint64_t to, due;
+
+	rand_seed(&r, seed);
+	weir__wheel_init(&wheel, now);
+	for (turn = 1; turn <= STEPS; turn++) {
+		i = rand_below(&r, TIMERS);
+		switch (rand_below(&r, 4)) {
+		case 0:
+		case 1:
+			if (timers[i].turn != 0)
+				break;
+			due = now + random_distance(&r, bits);
+			/* Some are late already, some beyond the end. */
+			if (rand_below(&r, 16) == 0)
+				due = now - RTE_MIN(now, (uint64_t)i);
+			insert(i, due < now && i % 2 ? UINT64_MAX : due, turn);
+			break;
+		case 2:
+			if (timers[i].turn != 0)
+				remove_timer(i);
+			break;
+		case 3:
+			to = now + random_distance(&r, bits - 1);
+			if (rand_below(&r, 2) == 0)
+				to = RTE_MIN(first_due(), to);
+			if (to < now || to >= UINT64_MAX - 1)
+				break;
+			if (rand_below(&r, 4) == 0)
+				wheel_catch_up(&wheel, to);
+			advance(to, now);
+			now = to;
+			break;
+		}
+	}
+	for (i = 0; i < TIMERS; i++)
+		if (timers[i].turn != 0)
+			remove_timer(i);
+	assert_null(weir__wheel_take(&wheel));
+}
+
+static void
+timers_come_when_they_are_due(void **state)
+{
+	const unsigned int bits[] = { 4, 9, 17, 33, 63 };
+	uint64_t seed = unit_seed();
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(bits); i++) {
+		storm_from(0, bits[i], seed + i);
+		/* Across a carry through many digits. */
+		storm_from((UINT64_C(1) << 40) - 100, bits[i], seed + i);
+	}
+}
+
+static void
+time_that_passes_costs_nothing(void **state)
+{
+	struct wheel_timer t;
+
+	weir__wheel_init(&wheel, 0);
+	assert_null(weir__wheel_advance(&wheel, UINT64_MAX / 2));
+	assert_true(wheel_next(&wheel) == WHEEL_NEVER);
+	weir__wheel_insert(&wheel, &t, UINT64_MAX - 1);
+	assert_null(weir__wheel_advance(&wheel, UINT64_MAX - 2));
+	assert_ptr_equal(weir__wheel_advance(&wheel, UINT64_MAX - 1), &t);
+	assert_true(wheel_next(&wheel) <= UINT64_MAX - 1 ||
+		    wheel_next(&wheel) == WHEEL_NEVER);
+}
+
+/* An advance to wheel_next() that finds nothing brings a later wheel_next(). */
+static void
+early_bounds_are_few(void **state)
+{
+	struct wheel_timer t;
+	unsigned int early = 0;
+	uint64_t due = UINT64_C(0x0123456789abcdef);
+
+	weir__wheel_init(&wheel, 0);
+	weir__wheel_insert(&wheel, &t, due);
+	while (weir__wheel_advance(&wheel, wheel_next(&wheel)) == NULL)
+		assert_true(++early < WHEEL_LEVELS);
+	assert_int_equal(wheel.now, due);
+}
+
+static void
+take_empties_a_wheel(void **state)
+{
+	struct wheel_timer t[3];
+	unsigned int i;
+
+	weir__wheel_init(&wheel, 7);
+	for (i = 0; i < RTE_DIM(t); i++)
+		weir__wheel_insert(&wheel, &t[i], UINT64_C(1) << 20 * i);
+	for (i = 0; i < RTE_DIM(t); i++)
+		assert_ptr_equal(weir__wheel_take(&wheel), &t[i]);
+	assert_null(weir__wheel_take(&wheel));
+	assert_int_equal(wheel.n, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timers_come_when_they_are_due),
+		cmocka_unit_test(time_that_passes_costs_nothing),
+		cmocka_unit_test(early_bounds_are_few),
+		cmocka_unit_test(take_empties_a_wheel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
