@@ -367,10 +367,28 @@ check_not_lost(const struct sim_task *t)
 			t->id, task_name(t), w->index);
 }
 
+/* Q4: who sleeps has been called by nobody. */
+static void
+check_not_called(const struct worker *w)
+{
+	uint64_t bits = peek64(&w->node->idle.sleepers[w->idle_bit / 64]);
+
+	if (!peek32(&w->sleeper.asleep))
+		return;
+	if (peek32(&w->attention) != 0)
+		virtual_failed("lost call: worker %u sleeps, and others want "
+			       "%#x of it",
+			       w->index, peek32(&w->attention));
+	if (!(bits >> w->idle_bit % 64 & 1))
+		virtual_failed("lost call: worker %u sleeps, and a notifier "
+			       "has claimed it",
+			       w->index);
+}
+
 void
 check_stuck(bool all)
 {
-	unsigned int i;
+	unsigned int i, rt;
 
 	if (kernel_now() > LONGEST)
 		virtual_failed("the run does not end: nothing has happened for "
@@ -380,5 +398,9 @@ check_stuck(bool all)
 	seen[SEEN_SLEEPS]++;
 	for (i = 0; i < nb_sim_tasks; i++)
 		check_not_lost(&sim_tasks[i]);
+	for (rt = 0; rt < sim.plan.nb_runtimes; rt++)
+		for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers;
+		     i++)
+			check_not_called(sim.rt[rt]->workers[i]);
 	traffic_check_quiet();
 }

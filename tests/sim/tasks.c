@@ -98,7 +98,9 @@ slow_poll(struct weir_context *ctx, struct sim_task *t)
 	struct sim_task *other;
 	unsigned int i;
 
-	/* They wait behind it, unless other workers take them. */
+	/* Meanwhile the other workers may go to sleep. */
+	work(any(one_in(4) ? 2000 : 100), 0);
+	/* These wait behind it, unless other workers take them. */
 	for (i = any(4); i > 0; i--) {
 		other = task_start(t->rt, ACTOR_LEAF, -1);
 		if (other != NULL)
@@ -698,7 +700,7 @@ task_start(unsigned int rt, enum actor actor, int worker)
 		return NULL;
 	t->bound = worker;
 	if (actor == ACTOR_SLEEPER)
-		t->n = any(30);
+		t->n = any(60);
 	if (actor == ACTOR_TREE) {
 		t->n = any(FAN_OUT + 1);
 		t->salt = any(DEPTH);

@@ -121,11 +121,25 @@ use(unsigned int rt)
 	}
 }
 
+/* Wakes without rest, across whatever the others do. */
+static void
+hammer(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5 * sim.plan.nb_changes; i++)
+		task_wake_sleepers(1 + any(2));
+}
+
 static void *
 user_main(void *arg)
 {
 	unsigned int i;
 
+	if (one_in(3)) {
+		hammer();
+		return NULL;
+	}
 	for (i = 0; i < sim.plan.nb_changes; i++) {
 		use(any_runtime());
 		if (one_in(sim.plan.early_end ? 16 : 2))
