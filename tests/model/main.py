@@ -37,7 +37,7 @@ def main():
     parser.add_argument("path", metavar="PROGRAM")
     parser.add_argument("--mutate", action="store_true")
     parser.add_argument("--seconds", type=float,
-                        help="most that one model may take")
+                        help="most that one model may take of a CPU")
     parser.add_argument("words", nargs="*")
     args = parser.parse_intermixed_args()
     path = os.path.abspath(args.path)

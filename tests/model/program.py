@@ -8,7 +8,7 @@ import re
 import subprocess
 
 LINE = re.compile(r"(not )?ok \d+ - (?P<text>(?P<name>[^:]+): .*?)"
-                  r"(?P<undone> # time was up)?$")
+                  r"(?P<undone>, time was up)?$")
 PLACE = re.compile(r"# place (?:\.\./)*(\S+):(\d+)$")
 
 # One model: held says that nothing was found and all was looked at; undone that

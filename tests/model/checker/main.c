@@ -30,7 +30,7 @@ usage(void)
 	     "  -P, --places          print where the operations stand\n"
 	     "  -p, --preemptions N   other bounds than the models' own\n"
 	     "  -s, --stale N\n"
-	     "  -t, --seconds N       give up on a model after that time");
+	     "  -t, --seconds N       give up on a model after that time of a CPU");
 }
 
 static const struct model *
@@ -85,7 +85,7 @@ report(const struct model *model, unsigned int number)
 	static const char *const outcomes[] = { "ok", "not ok", "not ok",
 						"not ok" };
 	const char *rest =
-		result.outcome == OUTCOME_UNDONE ? " # time was up" : "";
+		result.outcome == OUTCOME_UNDONE ? ", time was up" : "";
 
 	printf("%s %u - %s: %lu states, %lu executions, %lu steps, %.1f s%s\n",
 	       outcomes[result.outcome], number, model->name, result.states,
