@@ -32,7 +32,23 @@ static const struct weir_task_ops share_ops = {
 	.poll = share_poll,
 };
 
-/* Polls what the core has; false if there is nothing. */
+/* Polls it, but not if it is another worker's by now, as worker.c does. */
+static void
+run_task(struct core *c, struct task *t)
+{
+	if (t == NULL)
+		return;
+	if (task_is_local(t) &&
+	    weir__worker_for(rt, t->worker) != c->worker) {
+		weir__place(t);
+		return;
+	}
+	c->ctx.running = true;
+	weir__task_run(t, &c->ctx);
+	c->ctx.running = false;
+}
+
+/* Takes and polls what the core has; false if there is nothing. */
 static bool
 run(struct core *c)
 {
@@ -44,9 +60,7 @@ run(struct core *c)
 		t = weir__take_inject(c);
 	if (t == NULL)
 		return false;
-	c->ctx.running = true;
-	weir__task_run(t, &c->ctx);
-	c->ctx.running = false;
+	run_task(c, t);
 	return true;
 }
 
@@ -56,19 +70,27 @@ spawn_for_0(unsigned int task)
 	weir_join_detach(runtime_spawn_on(rt, &share_ops, task, 0));
 }
 
-/* Worker 0: polls a task of its own, and goes. */
+/* Worker 0 goes, */
 static void
 retire_0(void *arg)
 {
 	struct core *c = runtime_enter(rt, 0);
 
 	(void)arg;
-	spawn_for_0(0);
-	run(c);
-	/* And leaves one behind in each place. */
-	spawn_for_0(1);
 	weir__retire_worker(c);
 	runtime_leave();
+}
+
+/* and polls a task of its own before. */
+static void
+run_and_retire_0(void *arg)
+{
+	struct core *c = runtime_enter(rt, 0);
+
+	spawn_for_0(0);
+	run(c);
+	runtime_leave();
+	retire_0(arg);
 }
 
 /* What weir_worker_retire() does before it calls the worker. */
@@ -94,47 +116,64 @@ end(void)
 	runtime_end(rt);
 }
 
-static void
-push(void *arg)
-{
-	(void)arg;
-	spawn_for_0(2);
-}
-
-MODEL(retire_push, "a bound task is pushed while its worker retires", 3, 3)
+MODEL(retire_push, "a bound task is pushed while its worker retires", 2, 2)
 {
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
 	model_thread("worker 0", retire_0, NULL);
-	push(NULL);
+	spawn_for_0(0);
 	model_join_all();
 	model_check(weir__inject_len(&rt->workers[0]->inbox) == 0);
 	end();
-	model_check(shared == 3 && task_logs[2].polls == 1 &&
-		    task_logs[2].worker == 1);
+	model_check(task_logs[0].polls == 1 && task_logs[0].worker == 1);
+}
+
+/* Worker 0 has something of its own everywhere. */
+MODEL(retire_all, "all that a worker has goes on, beside a thief", 2, 1)
+{
+	struct core *c;
+
+	rt = runtime_create(&no_workers, 2, false);
+	begin_retirement();
+	c = runtime_enter(rt, 0);
+	spawn_for_0(0);
+	c->lifo = NULL;
+	weir_join_detach(runtime_spawn(rt, &once_ops, 1));
+	c->lifo = weir__run_queue_pop_owner(&c->worker->queue);
+	weir_join_detach(runtime_spawn(rt, &once_ops, 2));
+	runtime_leave();
+	model_thread("worker 0", retire_0, NULL);
+	c = runtime_enter(rt, 1);
+	c->searching = weir__idle_start_searching(&c->worker->node->idle);
+	run_task(c, weir__search(c));
+	weir__stop_searching(c);
+	runtime_leave();
+	model_join_all();
+	end();
+	model_check(task_logs[0].polls == 1 && task_logs[1].polls == 1 &&
+		    task_logs[2].polls == 1);
 }
 
 static void
-run_some(void *arg)
+run_one(void *arg)
 {
 	struct core *c = runtime_enter(rt, 1);
 
 	(void)arg;
 	run(c);
-	run(c);
 	runtime_leave();
 }
 
-MODEL(retire_share, "what tasks of a worker share goes with them", 2, 2)
+MODEL(retire_share, "what tasks of a worker share goes with them", 2, 1)
 {
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
-	model_thread("worker 0", retire_0, NULL);
-	model_thread("worker 1", run_some, NULL);
-	push(NULL);
+	model_thread("worker 0", run_and_retire_0, NULL);
+	model_thread("worker 1", run_one, NULL);
+	spawn_for_0(1);
 	model_join_all();
 	end();
-	model_check(shared == 3);
+	model_check(shared == 2);
 }
 
 /* The successor spawns for the worker itself, and polls at once. */
@@ -144,7 +183,7 @@ spawn_and_run(void *arg)
 	struct core *c = runtime_enter(rt, 1);
 
 	(void)arg;
-	spawn_for_0(2);
+	spawn_for_0(1);
 	run(c);
 	runtime_leave();
 }
@@ -153,21 +192,11 @@ MODEL(retire_successor, "the successor spawns for the worker that goes", 3, 3)
 {
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
-	model_thread("worker 0", retire_0, NULL);
+	model_thread("worker 0", run_and_retire_0, NULL);
 	model_thread("worker 1", spawn_and_run, NULL);
 	model_join_all();
 	end();
-	model_check(shared == 3);
-}
-
-static void
-retire_idle_0(void *arg)
-{
-	struct core *c = runtime_enter(rt, 0);
-
-	(void)arg;
-	weir__retire_worker(c);
-	runtime_leave();
+	model_check(shared == 2);
 }
 
 MODEL(retire_shutdown, "a worker retires beside shutdown", 3, 2)
@@ -176,7 +205,7 @@ MODEL(retire_shutdown, "a worker retires beside shutdown", 3, 2)
 
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
-	model_thread("worker 0", retire_idle_0, NULL);
+	model_thread("worker 0", retire_0, NULL);
 	weir_runtime_shutdown_begin(rt);
 	c = runtime_enter(rt, 1);
 	weir__shutdown_worker(c, DRIVER_HOME);
@@ -186,59 +215,56 @@ MODEL(retire_shutdown, "a worker retires beside shutdown", 3, 2)
 	runtime_end(rt);
 }
 
-/* The stand-in polls one task more and lets them go, or has done so. */
+/* The stand-in polls one task more, and lets them go. */
 static void
 let_go(void *arg)
 {
 	struct core *c = runtime_enter(rt, 1);
 
 	(void)arg;
-	spawn_for_0(2);
+	spawn_for_0(1);
 	run(c);
 	while (!(worker_attention(c->worker) & ATTENTION_RETURN))
 		atomic_pause();
 	weir__worker_let_go(c->worker);
 	/* From here on it sends them home. */
-	spawn_for_0(3);
+	spawn_for_0(2);
+	runtime_leave();
+}
+
+static void
+run_all(unsigned int worker)
+{
+	struct core *c = runtime_enter(rt, worker);
+
 	while (run(c))
 		;
 	runtime_leave();
 }
 
-/* Worker 0 is back. */
 static void
-take_back(void)
+end_worker(unsigned int worker)
 {
-	struct core *c = runtime_enter(rt, 0);
+	struct core *c = runtime_enter(rt, worker);
 
-	while (run(c))
-		;
+	weir_runtime_shutdown_begin(rt);
+	weir__shutdown_worker(c, DRIVER_HOME);
 	runtime_leave();
 }
 
 MODEL(retire_return, "a worker comes back, and gets its tasks back", 2, 2)
 {
-	struct core *c;
-
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
-	retire_0(NULL);
+	run_and_retire_0(NULL);
 	model_thread("worker 1", let_go, NULL);
 	model_check(weir_worker_add(rt, rt->workers[0]->lcore) == 0);
-	take_back();
+	run_all(0);
 	model_join_all();
-	take_back();
-	model_check(shared + rt->workers[1]->core->local.n +
-			    weir__inject_len(&rt->workers[1]->inbox) ==
-		    4);
-	model_check(task_logs[3].worker == 0);
-	c = runtime_enter(rt, 0);
-	weir_runtime_shutdown_begin(rt);
-	weir__shutdown_worker(c, DRIVER_HOME);
-	runtime_leave();
-	c = runtime_enter(rt, 1);
-	weir__shutdown_worker(c, DRIVER_HOME);
-	runtime_leave();
+	run_all(0);
+	model_check(shared == 3 && task_logs[2].worker == 0);
+	end_worker(0);
+	end_worker(1);
 	runtime_end(rt);
 }
 
