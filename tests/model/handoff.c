@@ -93,8 +93,8 @@ static const struct weir_task_ops open_ops = {
 	.poll = open_poll,
 };
 
-MODEL(handoff_short, "a call that is over before a standby thread has come", 2,
-      0)
+MODEL(handoff_short, "a call that is over before a standby thread has come", 1,
+      1)
 {
 	struct weir_join *join;
 

@@ -116,7 +116,7 @@ end(void)
 	runtime_end(rt);
 }
 
-MODEL(retire_push, "a bound task is pushed while its worker retires", 2, 2)
+MODEL(retire_push, "a bound task is pushed while its worker retires", 3, 3)
 {
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();

@@ -104,26 +104,65 @@ MODEL(shutdown_task, "a task that shuts down, beside another thread", 2, 1)
 	model_check(task_logs[1].drops == task_logs[0].polls);
 }
 
-/* A worker that sees the end with a notification in its hands. */
 static void
 end_worker(void *index)
 {
-	unsigned int i = (unsigned int)(uintptr_t)index;
-	struct core *c = runtime_enter(rt, i);
+	struct core *c = runtime_enter(rt, (unsigned int)(uintptr_t)index);
 
-	weir_join_detach(runtime_spawn_on(rt, &once_ops, i, i));
 	weir_runtime_shutdown_begin(rt);
 	weir__shutdown_worker(c, DRIVER_HOME);
 	runtime_leave();
 }
 
-MODEL(shutdown_last_core, "the last worker empties the queues of both", 2, 1)
+/* A worker that was about to retire, with a notification in its hands. */
+static void
+end_retiring(void *task)
+{
+	struct core *c = runtime_enter(rt, 0);
+
+	c->lifo = task;
+	weir__shutdown_worker(c, DRIVER_HOME);
+	runtime_leave();
+}
+
+/* Its list is its successor's, so no lock of that orders what it leaves. */
+MODEL(shutdown_last_core, "the last worker sees what the other one left", 2, 1)
+{
+	struct task *t;
+
+	rt = runtime_create(&no_workers, 2, false);
+	runtime_enter(rt, 0);
+	weir_join_detach(runtime_spawn(rt, &once_ops, 0));
+	t = weir__run_queue_pop_owner(&rt->workers[0]->queue);
+	runtime_leave();
+	atomic_u32_store(&rt->workers[0]->successor, 2, RELAXED);
+	weir_runtime_shutdown_begin(rt);
+	model_thread("worker 0", end_retiring, t);
+	end_worker((void *)1);
+	model_join_all();
+	model_check(rt->phase == RUNTIME_STOPPED);
+	runtime_end(rt);
+	model_check(task_logs[0].drops == 1 && task_logs[0].polls == 0);
+}
+
+/* Each of two workers has a task of its own in its local chain. */
+static void
+end_with_task(void *index)
+{
+	unsigned int i = (unsigned int)(uintptr_t)index;
+
+	runtime_enter(rt, i);
+	weir_join_detach(runtime_spawn_on(rt, &once_ops, i, i));
+	end_worker(index);
+}
+
+MODEL(shutdown_workers, "two workers end, each with a task of its own", 2, 1)
 {
 	unsigned int i;
 
 	rt = runtime_create(&no_workers, 2, false);
-	model_thread("worker 0", end_worker, (void *)0);
-	model_thread("worker 1", end_worker, (void *)1);
+	model_thread("worker 0", end_with_task, (void *)0);
+	end_with_task((void *)1);
 	model_join_all();
 	model_check(rt->phase == RUNTIME_STOPPED);
 	runtime_end(rt);
