@@ -124,6 +124,7 @@ MODEL(retire_push, "a bound task is pushed while its worker retires", 3, 3)
 	spawn_for_0(0);
 	model_join_all();
 	model_check(weir__inject_len(&rt->workers[0]->inbox) == 0);
+	model_check(idle_workers(&rt->nodes[0]->idle) == 1);
 	end();
 	model_check(task_logs[0].polls == 1 && task_logs[0].worker == 1);
 }
@@ -205,6 +206,10 @@ MODEL(retire_shutdown, "a worker retires beside shutdown", 3, 2)
 
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
+	c = runtime_enter(rt, 0);
+	weir_join_detach(runtime_spawn_on(rt, &wait_ops, 0, 0));
+	run(c);
+	runtime_leave();
 	model_thread("worker 0", retire_0, NULL);
 	weir_runtime_shutdown_begin(rt);
 	c = runtime_enter(rt, 1);
@@ -213,6 +218,7 @@ MODEL(retire_shutdown, "a worker retires beside shutdown", 3, 2)
 	model_join_all();
 	model_check(rt->phase == RUNTIME_STOPPED);
 	runtime_end(rt);
+	model_check(task_logs[0].drops == 1);
 }
 
 /* The stand-in polls one task more, and lets them go. */
