@@ -11,7 +11,7 @@
 
 static const struct machine machine;
 static struct weir_runtime *rt;
-static struct atomic_u32 go;
+static struct atomic_u32 go, back;
 
 /* A look at memory as it is: no access of any thread's. */
 __attribute__((no_sanitize("thread"))) static bool
@@ -20,14 +20,30 @@ is_open(const void *gate)
 	return ((const struct atomic_u32 *)gate)->v != 0;
 }
 
+static void
+pass(const struct atomic_u32 *gate)
+{
+	while (atomic_u32_load(gate, ACQUIRE) == 0)
+		vthread_wait(is_open, gate);
+}
+
 /* A call that blocks until the gate is open. */
 static void
 wait_for_gate(void *arg)
 {
 	(void)arg;
 	model_check(weir__core == NULL);
-	while (atomic_u32_load(&go, ACQUIRE) == 0)
-		vthread_wait(is_open, &go);
+	pass(&go);
+}
+
+/* The same with the other gate; it opens the first. */
+static void
+open_and_wait(void *arg)
+{
+	(void)arg;
+	model_check(weir__core == NULL);
+	atomic_u32_store(&go, 1, RELEASE);
+	pass(&back);
 }
 
 static void
@@ -137,4 +153,42 @@ MODEL(handoff_shutdown, "shutdown while a task blocks", 2, 0)
 	weir_join_detach(spawn_block(0, do_nothing));
 	runtime_end(rt);
 	model_check(task_logs[0].polls <= 1);
+}
+
+static void
+open_back(void *arg)
+{
+	(void)arg;
+	atomic_u32_store(&back, 1, RELEASE);
+}
+
+/* The home thread has the core again, and a standby thread blocks. */
+static struct weir_join *
+block_standby(void)
+{
+	struct weir_join *home, *standby;
+
+	rt = runtime_create(&machine, 1, false);
+	home = spawn_block(0, wait_for_gate);
+	standby = spawn_block(1, open_and_wait);
+	model_check(weir_join_wait(home, NULL) == 0);
+	return standby;
+}
+
+MODEL(handoff_claim, "a standby thread that blocked has its core back", 1, 0)
+{
+	struct weir_join *standby = block_standby();
+
+	open_back(NULL);
+	model_check(weir_join_wait(standby, NULL) == 0);
+	runtime_end(rt);
+	model_check(task_logs[1].polls == 1);
+}
+
+MODEL(handoff_settle, "shutdown waits for a standby thread that blocks", 1, 0)
+{
+	weir_join_detach(block_standby());
+	model_thread("opener", open_back, NULL);
+	runtime_end(rt);
+	model_check(task_logs[1].polls == 1);
 }

@@ -720,7 +720,8 @@ __wrap_rte_epoll_wait_interruptible(int epoll_fd,
 				    struct rte_epoll_event *events, int n,
 				    int timeout_ms)
 {
-	struct sleep me = { .epoll_fd = epoll_fd, .short_one = timeout_ms <= 1 };
+	struct sleep me = { .epoll_fd = epoll_fd,
+			    .short_one = timeout_ms <= 1 };
 	struct file *f;
 
 	(void)n;
@@ -912,8 +913,7 @@ int
 __wrap_rte_rcu_qsbr_thread_register(struct rte_rcu_qsbr *v,
 				    unsigned int thread);
 int
-__wrap_rte_rcu_qsbr_thread_register(struct rte_rcu_qsbr *v,
-				    unsigned int thread)
+__wrap_rte_rcu_qsbr_thread_register(struct rte_rcu_qsbr *v, unsigned int thread)
 {
 	(void)thread;
 	touch(v);
@@ -965,8 +965,7 @@ void
 __wrap_weir__trace_worker_steal(uint32_t thief, uint32_t victim,
 				uint32_t tasks);
 void
-__wrap_weir__trace_worker_steal(uint32_t thief, uint32_t victim,
-				uint32_t tasks)
+__wrap_weir__trace_worker_steal(uint32_t thief, uint32_t victim, uint32_t tasks)
 {
 	(void)thief;
 	(void)victim;

@@ -104,13 +104,13 @@ drop(void *state)
 	s->log->drops++;
 }
 
-#define OPS(kind, job)                                \
-	const struct weir_task_ops kind##_ops = {     \
-		.name = #kind,                        \
-		.state_size = sizeof(struct state),   \
-		.poll = kind##_poll,                  \
-		.run = job,                           \
-		.drop = drop,                         \
+#define OPS(kind, job)                              \
+	const struct weir_task_ops kind##_ops = {   \
+		.name = #kind,                      \
+		.state_size = sizeof(struct state), \
+		.poll = kind##_poll,                \
+		.run = job,                         \
+		.drop = drop,                       \
 	}
 
 OPS(once, once_run);
