@@ -65,4 +65,6 @@ MODEL(blocking_shutdown, "a job is spawned beside shutdown", 2, 1)
 	model_join(other);
 	runtime_end(rt);
 	model_check(task_logs[0].polls <= 1 && task_logs[0].drops == 1);
+	/* Who closes the pool runs nothing of it (P3). */
+	model_check(task_logs[0].polls == 0 || task_logs[0].thread > other);
 }

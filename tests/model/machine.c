@@ -89,6 +89,9 @@ __wrap_pthread_self(void)
 	return (pthread_t)vthread_self() + 1;
 }
 
+/* Control threads that nobody has joined yet. */
+static unsigned int nb_unjoined;
+
 int
 __wrap_pthread_join(pthread_t thread, void **result);
 int
@@ -96,6 +99,7 @@ __wrap_pthread_join(pthread_t thread, void **result)
 {
 	(void)result;
 	vthread_where("pthread_join", 0);
+	nb_unjoined--;
 	model_join((unsigned int)thread - 1);
 	return 0;
 }
@@ -131,6 +135,7 @@ __wrap_rte_ctrl_thread_create(pthread_t *id, const char *name,
 		return EAGAIN;
 	s->main = main;
 	s->arg = arg;
+	nb_unjoined++;
 	*id = (pthread_t)model_thread(name, thread_main, s) + 1;
 	return 0;
 }
@@ -455,12 +460,6 @@ static struct {
 	void *arg;
 	unsigned int thread; /* 0: nobody has launched, or it was awaited */
 } lcores[LCORES_MAX];
-
-unsigned int
-machine_lcore_thread(unsigned int lcore)
-{
-	return lcores[lcore].thread;
-}
 
 static void
 lcore_main(void *arg)
@@ -986,6 +985,12 @@ void
 __wrap_weir__telemetry_remove(struct weir_runtime *rt)
 {
 	(void)rt;
+}
+
+unsigned int
+machine_unjoined(void)
+{
+	return nb_unjoined;
 }
 
 void

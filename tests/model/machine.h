@@ -33,8 +33,8 @@ struct machine {
 void
 machine_begin(const struct machine *options);
 
-/* The thread that the lcore's worker runs on now, or 0. */
+/* Threads that were started, but for lcores', and not joined. */
 unsigned int
-machine_lcore_thread(unsigned int lcore);
+machine_unjoined(void);
 
 #endif

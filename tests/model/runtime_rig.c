@@ -4,6 +4,7 @@
 #include <rte_lcore.h>
 
 #include "runtime_rig.h"
+#include "thread.h"
 
 struct task_log task_logs[RUNTIME_TASKS_MAX];
 
@@ -68,6 +69,7 @@ once_run(void *state)
 	struct state *s = state;
 
 	s->log->polls++;
+	s->log->thread = vthread_self();
 	return WEIR_DONE;
 }
 
@@ -181,4 +183,5 @@ runtime_end(struct weir_runtime *rt)
 	model_check(left.live_tasks == 0 && left.ring_entries == 0 &&
 		    left.blocking == 0);
 	weir_runtime_free(rt);
+	model_check(machine_unjoined() == 0);
 }

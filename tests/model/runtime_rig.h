@@ -19,6 +19,7 @@ struct task_log {
 	unsigned int polls;
 	unsigned int drops;
 	unsigned int worker; /* of the last poll */
+	unsigned int thread;
 };
 
 extern struct task_log task_logs[RUNTIME_TASKS_MAX];
