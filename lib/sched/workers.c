@@ -155,8 +155,11 @@ weir__worker_enable(struct worker *w)
 	weir__idle_add_worker(&w->node->idle);
 	atomic_u32_store(&w->active, 1, RELAXED);
 	atomic_u32_store(&w->settled, 1, RELAXED);
-	/* [workers:A1] from here on its tasks are its own. */
-	atomic_u32_store(&w->successor, 0, RELEASE);
+	/*
+	 * From here on its tasks are its own. Only its thread polls them then,
+	 * and that is launched later.
+	 */
+	atomic_u32_store(&w->successor, 0, RELAXED);
 }
 
 /* With the mutex. */

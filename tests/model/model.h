@@ -70,6 +70,13 @@ model_join(unsigned int thread);
 void
 model_join_all(void);
 
+/*
+ * What happens in this execution when nobody can go on, such as that time
+ * passes: true if somebody may be able to now.
+ */
+void
+model_when_stuck(bool (*change)(void));
+
 /* One of n ways, all of which are gone. */
 unsigned int
 model_choose(unsigned int n);

@@ -81,6 +81,17 @@ vthread_local(void *p, size_t size)
 	memcpy(locals[nb_locals++].initial, p, size);
 }
 
+bool
+vthread_is_local(const void *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_locals; i++)
+		if ((uintptr_t)p - (uintptr_t)locals[i].p < locals[i].size)
+			return true;
+	return false;
+}
+
 static void
 locals_save(struct vthread *t)
 {

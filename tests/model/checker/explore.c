@@ -45,6 +45,7 @@ static struct {
 		void (*main)(void *arg);
 		void *arg;
 	} starts[MEMORY_THREADS];
+	bool (*when_stuck)(void);
 	struct explored *result;
 } run KEPT;
 
@@ -130,6 +131,8 @@ stuck(void *arg)
 	int line;
 
 	(void)arg;
+	if (run.when_stuck != NULL && run.when_stuck())
+		return true;
 	run.failed = true;
 	used = (size_t)snprintf(s, size, "nobody can go on:");
 	for (i = 0; i < vthread_count() && used < size; i++) {
@@ -166,6 +169,7 @@ execute(void)
 	alloc_reset();
 	run.preemptions_left = run.model->preemptions;
 	run.steps = 0;
+	run.when_stuck = NULL;
 	vthreads_run(&policy, model_main, NULL);
 	run.result->steps += run.steps;
 	run.result->executions++;
@@ -300,6 +304,12 @@ model_outcome(unsigned int n)
 	if (n >= 64 || (run.model->outcomes >> n & 1) == 0)
 		model_fail("outcome %u must not be", n);
 	run.outcomes |= UINT64_C(1) << n;
+}
+
+void
+model_when_stuck(bool (*change)(void))
+{
+	run.when_stuck = change;
 }
 
 static bool
