@@ -36,7 +36,7 @@ struct vthread {
 	enum state state;
 	bool (*ready)(const void *arg);
 	const void *ready_arg;
-	uint64_t paused_at; /* progress then */
+	uint64_t turn_began; /* the others' progress then */
 	uint64_t steps_of_progress;
 	const char *file;
 	int line;
@@ -79,6 +79,17 @@ vthread_local(void *p, size_t size)
 	memcpy(locals[nb_locals++].initial, p, size);
 }
 
+bool
+vthread_is_local(const void *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_locals; i++)
+		if ((uintptr_t)p - (uintptr_t)locals[i].p < locals[i].size)
+			return true;
+	return false;
+}
+
 static void
 locals_save(struct vthread *t)
 {
@@ -106,7 +117,7 @@ can_go_on(const struct vthread *t)
 	case WAITING:
 		return t->ready(t->ready_arg);
 	case PAUSED:
-		return world->progress - t->steps_of_progress != t->paused_at;
+		return world->progress - t->steps_of_progress != t->turn_began;
 	case ENDED:
 		break;
 	}
@@ -196,6 +207,7 @@ vthread_start(const char *name, void (*main)(void *arg), void *arg)
 	memset(t, 0, sizeof(*t));
 	t->main = main;
 	t->arg = arg;
+	t->turn_began = world->progress;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (i = 0; i < nb_locals; i++)
 		memcpy(t->locals[i], locals[i].initial, locals[i].size);
@@ -299,10 +311,14 @@ vthread_pause(bool at_once)
 {
 	struct vthread *t = &world->threads[world->current];
 
-	t->paused_at = world->progress - t->steps_of_progress;
+	/*
+	 * Not since now: what others did after this turn had looked for it would
+	 * be missed.
+	 */
 	if (at_once)
-		t->paused_at--;
+		t->turn_began--;
 	reschedule(PAUSED);
+	t->turn_began = world->progress - t->steps_of_progress;
 }
 
 void

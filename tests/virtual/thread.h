@@ -47,6 +47,9 @@ vthreads_abandon(void) __attribute__((noreturn));
 /* Bytes of thread-local memory that each virtual thread has its own of. */
 void
 vthread_local(void *p, size_t size);
+/* Is it a part of such memory? */
+bool
+vthread_is_local(const void *p);
 
 /* Starts a thread; returns its number. */
 unsigned int

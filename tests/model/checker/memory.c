@@ -71,6 +71,7 @@ struct location {
 struct thread {
 	struct full_view now;	     /* what it may not see behind */
 	struct full_view pending;    /* what an acquire fence will add */
+	struct full_view barrier;    /* what a light fence will add */
 	const struct view *released; /* by its last release fence */
 	uint64_t trace;		     /* hash of what it did and saw */
 	uint32_t step;
@@ -245,6 +246,9 @@ memory_reset(unsigned int stale)
 		memset(t->pending.v.at, 0,
 		       t->pending.v.n * sizeof(t->pending.v.at[0]));
 		memset(&t->pending.v, 0, sizeof(t->pending.v));
+		memset(t->barrier.v.at, 0,
+		       t->barrier.v.n * sizeof(t->barrier.v.at[0]));
+		memset(&t->barrier.v, 0, sizeof(t->barrier.v));
 		t->now.v.clock[i] = 1;
 		t->released = NULL;
 		t->trace = 0;
@@ -538,20 +542,39 @@ pick(struct thread *t, struct location *l, int order, const uint64_t * not )
 	return at;
 }
 
+/* DPDK reads half of what it writes as a whole. */
+static struct location *
+find_whole(const void *p, size_t size, unsigned int *shift)
+{
+	uintptr_t a = (uintptr_t)p & ~(uintptr_t)7;
+	struct location *l = size == 4 ? lookup(a) : NULL;
+
+	*shift = 0;
+	if (l == NULL || l->size != 8)
+		return find(p, size);
+	*shift = 8 * ((uintptr_t)p - a);
+	return l;
+}
+
 static uint64_t
 load(const void *p, size_t size, int order, const char *what)
 {
-	struct location *l = find(p, size);
 	struct thread *t = self();
+	struct location *l;
+	unsigned int shift;
+	uint64_t v;
 	uint32_t at;
 
 	race_atomic(p, size, false);
+	l = find_whole(p, size, &shift);
 	at = pick(t, l, order, NULL);
 	see(t, l, at, order);
 	saw(t, 5, (uintptr_t)p, at);
-	print_step(what, p, l->stores[at].value, order,
-		   at + 1 < l->n ? "  (old)" : "");
-	return l->stores[at].value;
+	v = l->stores[at].value >> shift;
+	if (size < 8)
+		v &= (UINT64_C(1) << 8 * size) - 1;
+	print_step(what, p, v, order, at + 1 < l->n ? "  (old)" : "");
+	return v;
 }
 
 /* seen: the store that a read-modify-write goes on from, or NULL. */
@@ -728,6 +751,7 @@ static void
 fence_common(struct thread *t)
 {
 	view_join(&t->now, &t->pending.v);
+	view_join_order(&t->now, &t->barrier.v);
 	view_join_order(&t->now, &m->common.v);
 	view_join_order(&m->common, &t->now.v);
 	t->released = view_copy(&t->now.v);
@@ -747,6 +771,8 @@ virtual_fence(int order, struct virtual_site *site)
 	} else {
 		if (acquires(order))
 			view_join(&t->now, &t->pending.v);
+		/* It binds the compiler as well. */
+		view_join_order(&t->now, &t->barrier.v);
 		if (releases(order)) {
 			t->released = view_copy(&t->now.v);
 			tick(t);
@@ -760,21 +786,34 @@ virtual_fence(int order, struct virtual_site *site)
 void
 virtual_light_fence(struct virtual_site *site)
 {
-	(void)site;
+	struct thread *t = self();
+
+	if (order_at(site, SEQ_CST) != SEQ_CST)
+		return;
+	view_join_order(&t->now, &t->barrier.v);
 }
 
+/*
+ * Each thread passes a full fence, somewhere in its code. The compiler may have
+ * moved the thread's accesses from one side of that place to the other, but not
+ * past a light fence. So what it had stored is seen, and what was stored by
+ * others binds what it loads behind its next light fence.
+ */
 void
 virtual_membarrier(struct virtual_site *site)
 {
-	unsigned int turn, i;
+	unsigned int i;
 
 	if (order_at(site, SEQ_CST) != SEQ_CST)
 		return;
 	step(site);
-	/* Each thread passes a fence, somewhere in here: the order is open. */
-	for (turn = 0; turn < 2; turn++)
-		for (i = 0; i < vthread_count(); i++)
-			fence_common(&m->threads[i]);
+	for (i = 0; i < vthread_count(); i++)
+		view_join_order(&m->common, &m->threads[i].now.v);
+	fence_common(self());
+	for (i = 0; i < vthread_count(); i++) {
+		view_join_order(&m->threads[i].barrier, &m->common.v);
+		saw(&m->threads[i], 14, m->common_order, 0);
+	}
 	print_step("membarrier", NULL, 0, SEQ_CST, "");
 }
 

@@ -170,7 +170,8 @@ check_alive(uintptr_t a)
 static void
 plain(const void *p, size_t size, bool write)
 {
-	if (!vthreads_running())
+	/* Thread-local memory has one address for all virtual threads. */
+	if (!vthreads_running() || vthread_is_local(p))
 		return;
 	check_alive((uintptr_t)p);
 	look((uintptr_t)p, size, write, false);
