@@ -18,6 +18,14 @@ end(unsigned int n)
 	rig_check_seen(n);
 }
 
+/* Until one is counted, which is on its way to the kernel then. */
+static void
+await_sleeper(void)
+{
+	while (idle_all_awake(&workers_rt->nodes[0]->idle))
+		atomic_pause();
+}
+
 /*
  * Wake-ups of a worker in the kernel by who has a fence of his own, or an
  * operation that is SEQ_CST: certain without membarrier.
@@ -55,6 +63,7 @@ MODEL(park_policy, "a worker in the kernel is woken for a new policy", 2, 2)
 	struct task_chain c;
 
 	begin_in_kernel();
+	await_sleeper();
 	weir_worker_park_set(workers_rt, 0, WEIR_PARK_PAUSE);
 	task_chain_init(&c);
 	task_chain_add(&c, workers_task(0));
@@ -65,13 +74,9 @@ MODEL(park_policy, "a worker in the kernel is woken for a new policy", 2, 2)
 /* The task may be missed by who goes to sleep, the claim may not. */
 MODEL(park_claim, "a worker in the kernel is woken by who claims it", 2, 2)
 {
-	const struct idle *idle;
-
 	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
-	idle = &workers_rt->nodes[0]->idle;
 	workers_drive(1);
-	while (idle_all_awake(idle))
-		atomic_pause();
+	await_sleeper();
 	workers_enter(0);
 	place(0);
 	end(1);

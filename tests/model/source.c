@@ -106,6 +106,17 @@ MODEL(source_move, "moving a source wakes its new worker in the kernel", 2, 2)
 	end(1);
 }
 
+MODEL(source_leave, "moving a source beside its old worker's polls", 2, 2)
+{
+	workers_begin(2, WEIR_PARK_PAUSE, 0);
+	source = weir_source_create(workers_rt, &polled, 0, 0);
+	workers_drive(0);
+	weir_source_move(weir_source_of(source), workers_rt, 1);
+	workers_stop();
+	weir_source_free(source);
+	end(0);
+}
+
 /* Its worker polls meanwhile, and what it held is freed. */
 MODEL(source_array, "sources come and go beside their worker's polls", 2, 2)
 {
@@ -264,6 +275,26 @@ MODEL(source_interrupt, "a packet, before the interrupt is armed or after it",
 	end(1);
 }
 
+/* N1: it is awake for the worker that it leaves. The new one does not come. */
+MODEL(source_move_asleep, "a move of a source that its worker sleeps on", 2, 2)
+{
+	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	nic = model_alloc(sizeof(*nic));
+	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &nic_waits));
+	weir__core = NULL;
+	workers_drive(0);
+	weir_source_move(weir_source_of(source), workers_rt, 1);
+	model_check(atomic_u32_load(&nic->armed, RELAXED) == 0);
+	weir_source_close(weir_source_of(source), ESHUTDOWN);
+	model_free(nic);
+	workers_await(1);
+	workers_stop();
+	weir_source_free(source);
+	end(1);
+}
+
 /* N1: after the close the device is its closer's. */
 MODEL(source_close_asleep, "a close of a source that its worker sleeps on", 2,
       2)
@@ -349,7 +380,7 @@ shut(void *arg)
 }
 
 /* What was posted before the close is taken before the error. */
-MODEL(event_close, "a post, then a close, beside the worker", 2, 2)
+MODEL(event_close, "a post, then a close, beside the worker", 2, 1)
 {
 	begin_event(2);
 	post(NULL);
