@@ -72,7 +72,7 @@ weir__sleeper_begin(struct sleeper *s, bool all_threads)
 	 * caller could miss that we sleep while we miss what it called for, and
 	 * we would sleep on.
 	 */
-	atomic_u32_store(&s->asleep, 1, SEQ_CST);
+	atomic_u32_store(&s->asleep, 1, RELAXED);
 	atomic_fence(SEQ_CST);
 	/* [sleep:F2] the same for those with a light fence. */
 	if (all_threads)

@@ -222,6 +222,12 @@ retire_arrays(struct source_registry *r, struct source_array **old,
 		any |= old[i] != NULL;
 	if (!any)
 		return;
+	/*
+	 * [park:F1] between unpublishing and the look who is online. DPDK has a
+	 * release there, which does not order the two: without the fence we could
+	 * miss a worker that comes online, and it what we unpublished.
+	 */
+	atomic_fence(SEQ_CST);
 	rte_rcu_qsbr_synchronize(r->qsbr, weir__qsbr_id(r));
 	/* It waited for the readers' quiescent states. */
 	race_acquire(&r->qsbr);

@@ -135,7 +135,8 @@ weir__inject_push(struct inject *q, struct task_chain *c)
 	 * [inject:F1] pairs with the fence in finish: either finish's drain
 	 * sees our entry, or we see that it has finished. Without it both could
 	 * look before the other's store, and the notification and its task
-	 * would leak (I4).
+	 * would leak (I4). It also comes before our caller's look at who
+	 * searches, [idle:F1], and who sleeps, [sleep:F1].
 	 */
 	atomic_fence(SEQ_CST);
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED))

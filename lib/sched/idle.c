@@ -99,17 +99,19 @@ weir__idle_sleep(struct idle *idle, unsigned int bit, bool was_searching)
 {
 	uint32_t s, change;
 
-	/* [idle:A2] D1: the bit first. */
-	atomic_u64_fetch_or(&idle->sleepers[bit / 64], mask_of(bit), RELEASE);
+	/* D1: the bit first. A claimer that does not see it yet looks again. */
+	atomic_u64_fetch_or(&idle->sleepers[bit / 64], mask_of(bit), RELAXED);
 	change = SLEEPING_ONE - (was_searching ? SEARCHING_ONE : 0);
+	s = atomic_u32_fetch_add(&idle->state, change, RELAXED);
+	if (!was_searching || searching(s) != 1)
+		return false;
 	/*
-	 * [idle:A2] publishes the bit to those that see the count; without it a
-	 * claimer could find no bit for its claim. [idle:F1] pairs with itself
-	 * in other searchers: of two that give up, the later one sees the other
-	 * gone and knows that it is the last.
+	 * [idle:F1] pairs with the fence at the end of a push to an inject
+	 * queue: without it the pusher could still see us searching and wake
+	 * nobody, while our last look (D3) misses what it pushed.
 	 */
-	s = atomic_u32_fetch_add(&idle->state, change, SEQ_CST);
-	return was_searching && searching(s) == 1;
+	atomic_fence(SEQ_CST);
+	return true;
 }
 
 bool
@@ -132,10 +134,9 @@ claim_count(struct idle *idle, uint32_t searchers)
 		/* A notifier is not needed while someone searches. */
 		if (searchers > 0 && searching(s) > 0)
 			return false;
-		/* [idle:A2] */
 	} while (!atomic_u32_cas(&idle->state, &s,
 				 s - SLEEPING_ONE + searchers * SEARCHING_ONE,
-				 ACQUIRE, RELAXED));
+				 RELAXED, RELAXED));
 	return true;
 }
 
@@ -159,29 +160,34 @@ weir__idle_wake_self(struct idle *idle, unsigned int bit)
 	}
 	/* [idle:A1] as in weir__idle_claimed(), if it was cleared before. */
 	old = atomic_u64_fetch_and(&idle->sleepers[bit / 64], ~mask_of(bit),
-				   ACQ_REL);
+				   ACQUIRE);
 	if (old & mask_of(bit))
 		return false;
 	/* Claimed in between: our own claim is another sleeper's. */
-	/* [idle:A2] its bit is set, as the count says again. */
-	atomic_u32_fetch_add(&idle->state, SLEEPING_ONE, RELEASE);
+	atomic_u32_fetch_add(&idle->state, SLEEPING_ONE, RELAXED);
 	return true;
 }
 
-/* Clears the lowest set bit and says which; false if there is none. */
+/* Clears a set bit and says which; false if there is none. */
 static bool
-claim_bit(struct atomic_u64 *word, unsigned int *bit)
+claim_bit(struct idle *idle, unsigned int *bit)
 {
-	uint64_t w = atomic_u64_load(word, RELAXED);
+	unsigned int i;
+	uint64_t w;
 
-	while (w != 0) {
-		*bit = (unsigned int)__builtin_ctzll(w);
-		/*
-		 * [idle:A1] and, for a sleeper in the kernel, [sleep:F1]: the
-		 * claim before our caller's look whether it is there.
-		 */
-		if (atomic_u64_cas(word, &w, w & (w - 1), SEQ_CST, RELAXED))
-			return true;
+	for (i = 0; i < IDLE_WORDS; i++) {
+		w = atomic_u64_load(&idle->sleepers[i], RELAXED);
+		while (w != 0) {
+			*bit = 64 * i + (unsigned int)__builtin_ctzll(w);
+			/*
+			 * [idle:A1] and, for a sleeper in the kernel,
+			 * [sleep:F1]: the claim before our caller's look
+			 * whether it is there.
+			 */
+			if (atomic_u64_cas(&idle->sleepers[i], &w, w & (w - 1),
+					   SEQ_CST, RELAXED))
+				return true;
+		}
 	}
 	return false;
 }
@@ -189,14 +195,10 @@ claim_bit(struct atomic_u64 *word, unsigned int *bit)
 bool
 weir__idle_notify(struct idle *idle, unsigned int *bit)
 {
-	unsigned int i;
-
 	if (!claim_count(idle, 1))
 		return false;
 	/* D1: there is a bit for our claim, in the end. */
-	for (i = 0; !claim_bit(&idle->sleepers[i], bit);
-	     i = (i + 1) % IDLE_WORDS)
+	while (!claim_bit(idle, bit))
 		atomic_pause();
-	*bit += 64 * i;
 	return true;
 }

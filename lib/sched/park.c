@@ -143,6 +143,7 @@ sleep_in_kernel(struct core *c)
 		race_release(&w->rt->sources.qsbr); /* as in a poll */
 		rte_rcu_qsbr_thread_offline(qsbr, w->index);
 		called = weir__sleeper_wait(&w->sleeper, timeout_ms);
+		/* [park:F1] its fence. */
 		rte_rcu_qsbr_thread_online(qsbr, w->index);
 	}
 	weir__sleeper_end(&w->sleeper);

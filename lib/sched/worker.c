@@ -280,6 +280,7 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 		c->last_poll = c->now;
 	/* A standby thread finds it registered: the reader is the worker. */
 	rte_rcu_qsbr_thread_register(qsbr, w->index);
+	/* [park:F1] its fence. */
 	rte_rcu_qsbr_thread_online(qsbr, w->index);
 	worker_hook(w, thread_start);
 	loop(c, until, driver);

@@ -71,6 +71,7 @@ struct location {
 struct thread {
 	struct full_view now;	     /* what it may not see behind */
 	struct full_view pending;    /* what an acquire fence will add */
+	struct full_view barrier;    /* what a light fence will add */
 	const struct view *released; /* by its last release fence */
 	uint64_t trace;		     /* hash of what it did and saw */
 	uint32_t step;
@@ -253,6 +254,9 @@ memory_reset(unsigned int stale)
 		memset(t->pending.v.at, 0,
 		       t->pending.v.n * sizeof(t->pending.v.at[0]));
 		memset(&t->pending.v, 0, sizeof(t->pending.v));
+		memset(t->barrier.v.at, 0,
+		       t->barrier.v.n * sizeof(t->barrier.v.at[0]));
+		memset(&t->barrier.v, 0, sizeof(t->barrier.v));
 		t->now.v.clock[i] = 1;
 		t->released = NULL;
 		t->trace = 0;
@@ -822,6 +826,7 @@ static void
 fence_common(struct thread *t)
 {
 	view_join(&t->now, &t->pending.v);
+	view_join_order(&t->now, &t->barrier.v);
 	view_join_order(&t->now, &m->common.v);
 	view_join_order(&m->common, &t->now.v);
 	t->released = view_copy(&t->now.v);
@@ -841,6 +846,8 @@ virtual_fence(int order, struct virtual_site *site)
 	} else {
 		if (acquires(order))
 			view_join(&t->now, &t->pending.v);
+		/* It binds the compiler as well. */
+		view_join_order(&t->now, &t->barrier.v);
 		if (releases(order)) {
 			t->released = view_copy(&t->now.v);
 			tick(t);
@@ -854,9 +861,19 @@ virtual_fence(int order, struct virtual_site *site)
 void
 virtual_light_fence(struct virtual_site *site)
 {
-	(void)site;
+	struct thread *t = self();
+
+	if (order_at(site, SEQ_CST) != SEQ_CST)
+		return;
+	view_join_order(&t->now, &t->barrier.v);
 }
 
+/*
+ * Each thread passes a full fence, somewhere in its code. The compiler may have
+ * moved the thread's accesses from one side of that place to the other, but not
+ * past a light fence. So what it had stored is seen, and what was stored by
+ * others binds what it loads behind its next light fence.
+ */
 void
 virtual_membarrier(struct virtual_site *site)
 {
@@ -865,12 +882,13 @@ virtual_membarrier(struct virtual_site *site)
 	if (order_at(site, SEQ_CST) != SEQ_CST)
 		return;
 	step(site);
-	/* The caller passes a fence, then each other one does, then it again. */
-	fence_common(self());
 	for (i = 0; i < vthread_count(); i++)
-		if (i != vthread_self())
-			fence_common(&m->threads[i]);
+		view_join_order(&m->common, &m->threads[i].now.v);
 	fence_common(self());
+	for (i = 0; i < vthread_count(); i++) {
+		view_join_order(&m->threads[i].barrier, &m->common.v);
+		saw(&m->threads[i], 14, m->common_order, 0);
+	}
 	print_step("membarrier", NULL, 0, SEQ_CST, "");
 }
 

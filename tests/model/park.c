@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* How workers wait, and who wakes them: nobody sleeps beside work. */
+
+#include "workers.h"
+
+static void
+place(unsigned int id)
+{
+	weir__place(workers_task(id));
+}
+
+static void
+end(unsigned int n)
+{
+	workers_await(n);
+	workers_end();
+	rig_check_seen(n);
+}
+
+/* Until one is counted, which is on its way to the kernel then. */
+static void
+await_sleeper(void)
+{
+	while (idle_all_awake(&workers_rt->nodes[0]->idle))
+		atomic_pause();
+}
+
+/*
+ * Wake-ups of a worker in the kernel by who has a fence of his own, or an
+ * operation that is SEQ_CST: certain without membarrier.
+ */
+static void
+begin_in_kernel(void)
+{
+	workers_begin(1, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	workers_drive(0);
+}
+
+MODEL(park_inject, "a worker in the kernel is woken for the inject queue", 2, 2)
+{
+	begin_in_kernel();
+	place(0);
+	end(1);
+}
+
+MODEL(park_inbox, "a worker in the kernel is woken for its inbox", 2, 2)
+{
+	begin_in_kernel();
+	weir__place(workers_bound_task(0, 0));
+	end(1);
+}
+
+MODEL(park_stop, "a worker in the kernel is woken for what others want", 3, 3)
+{
+	begin_in_kernel();
+	end(0);
+}
+
+/* A push that nobody tells is found by who does not sleep in the kernel. */
+MODEL(park_policy, "a worker in the kernel is woken for a new policy", 2, 2)
+{
+	struct task_chain c;
+
+	begin_in_kernel();
+	await_sleeper();
+	weir_worker_park_set(workers_rt, 0, WEIR_PARK_PAUSE);
+	task_chain_init(&c);
+	task_chain_add(&c, workers_task(0));
+	weir__inject_push(&workers_rt->nodes[0]->inject, &c);
+	end(1);
+}
+
+/* The task may be missed by who goes to sleep, the claim may not. */
+MODEL(park_claim, "a worker in the kernel is woken by who claims it", 2, 2)
+{
+	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	workers_drive(1);
+	await_sleeper();
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+/* Worker 0 has just come, which nobody's sleep depends on. */
+MODEL(park_run_queue, "a worker in the kernel is woken for a run queue", 2, 2)
+{
+	workers_begin(2, WEIR_PARK_INTERRUPT, 0);
+	weir__idle_remove_worker(&workers_rt->nodes[0]->idle);
+	workers_drive(1);
+	weir__idle_add_worker(&workers_rt->nodes[0]->idle);
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+/* Wake-ups of workers that poll. */
+
+MODEL(park_poll, "a poller finds what is in a run queue, if late", 2, 2)
+{
+	workers_begin(2, WEIR_PARK_PAUSE, 0);
+	workers_drive(1);
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+MODEL(park_poll_inject, "a poller finds what is in the inject queue", 2, 2)
+{
+	workers_begin(1, WEIR_PARK_PAUSE, WORKERS_PATIENT);
+	workers_drive(0);
+	place(0);
+	end(1);
+}
+
+/* Each of the tasks needs a worker. */
+MODEL(park_half, "who may not search looks later", 2, 0)
+{
+	workers_begin(2, WEIR_PARK_PAUSE, 0);
+	workers_run_until = 2;
+	workers_drive(0);
+	workers_drive(1);
+	place(0);
+	place(1);
+	end(2);
+}
+
+/*
+ * In these memory is of one order, and nobody looks again: that is needed for
+ * the fence that notifiers do not have, and not for more.
+ */
+MODEL(park_last, "who gives up as the last one looks again", 3, 0)
+{
+	workers_begin(2, WEIR_PARK_PAUSE, WORKERS_PATIENT);
+	workers_drive(1);
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+MODEL(park_wave, "who finds something has another one search on", 2, 0)
+{
+	workers_begin(3, WEIR_PARK_PAUSE, WORKERS_PATIENT);
+	workers_run_until = 2;
+	workers_drive(1);
+	workers_drive(2);
+	workers_enter(0);
+	place(0);
+	place(1);
+	end(2);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+
+#include <rte_ring.h>
+
+#include "below.h"
+#include "thread.h"
+#include "workers.h"
+
+#define NEVER (UINT64_MAX / 4)
+#define RING_CAPACITY 3
+
+struct weir_runtime *workers_rt;
+unsigned int workers_run_until;
+static struct atomic_u32 seen;
+static bool driven[WORKERS_MAX];
+
+/* Before any thread. */
+__attribute__((constructor)) static void
+declare(void)
+{
+	vthread_local(&weir__core, sizeof(weir__core));
+	vthread_local(&errno, sizeof(errno));
+}
+
+BELOW_LOOK static bool
+is_claimed(const struct worker *w)
+{
+	return !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
+}
+
+/*
+ * Between two looks of a worker that polls: waits for what others do, unless it
+ * has just claimed itself.
+ */
+void
+__wrap_weir__pause(bool save_power, uint64_t until);
+void
+__wrap_weir__pause(bool save_power, uint64_t until)
+{
+	(void)save_power;
+	(void)until;
+	if (!is_claimed(weir__core->worker))
+		atomic_pause();
+}
+
+/*
+ * A worker that was about to sleep and sees work whose notifier is in the middle
+ * of its claim comes round at once, again and again.
+ */
+void
+__real_weir__notify(struct node *node, const struct run_queue *queue);
+void
+__wrap_weir__notify(struct node *node, const struct run_queue *queue);
+BELOW_LOOK void
+__wrap_weir__notify(struct node *node, const struct run_queue *queue)
+{
+	const struct core *c = weir__core;
+
+	__real_weir__notify(node, queue);
+	if (c != NULL && c->worker->sleeper.asleep.v != 0 &&
+	    !is_claimed(c->worker))
+		atomic_pause();
+}
+
+struct worker *
+workers_get(unsigned int i)
+{
+	return workers_rt->workers[i];
+}
+
+void
+workers_make_inject(struct inject *q, unsigned int capacity)
+{
+	unsigned int size = capacity + 1;
+
+	q->ring = model_alloc((size_t)rte_ring_get_memsize(size));
+	rte_ring_init(q->ring, "inject", size,
+		      RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
+	rte_ring_set_prod_htd_max(q->ring, capacity);
+	rte_ring_set_cons_htd_max(q->ring, capacity);
+	lock_init(&q->stash_lock);
+	task_chain_init(&q->stash);
+}
+
+static void
+make_worker(unsigned int i, unsigned int n, enum weir_park park)
+{
+	struct worker *w = model_alloc(sizeof(*w));
+	unsigned int v, k = 0;
+
+	workers_rt->workers[i] = w;
+	w->rt = workers_rt;
+	w->node = workers_rt->nodes[0];
+	w->node->workers[i] = w;
+	w->index = i;
+	w->idle_bit = i;
+	w->core = model_alloc(sizeof(*w->core));
+	w->core->worker = w;
+	w->core->ctx.core = w->core;
+	w->core->idle_polls = UINT64_MAX;
+	w->victims = model_alloc(WORKERS_MAX * sizeof(*w->victims));
+	w->tier_end = model_alloc(sizeof(*w->tier_end));
+	w->steals_from = model_alloc(WORKERS_MAX * sizeof(*w->steals_from));
+	for (v = 0; v < n; v++)
+		if (v != i)
+			w->victims[k++] = (uint16_t)v;
+	w->tier_end[0] = k;
+	w->nb_tiers = 1;
+	atomic_u32_store(&w->park, park, RELAXED);
+	w->sleeper.event_fd = below_file(i);
+	w->sleeper.epoll_fd = below_file(i);
+	weir__source_set_init(&w->sources, &workers_rt->sources, &w->sleeper, i,
+			      0);
+	w->sources.closed = false;
+	weir__run_queue_init(&w->queue);
+	workers_make_inject(&w->inbox, RING_CAPACITY);
+	rte_rcu_qsbr_thread_register(workers_rt->sources.qsbr, i);
+}
+
+static void
+make_node(unsigned int n)
+{
+	struct node *node = model_alloc(sizeof(*node));
+
+	workers_rt->nodes[0] = node;
+	node->rt = workers_rt;
+	node->workers = model_alloc(WORKERS_MAX * sizeof(*node->workers));
+	node->nb_places = n;
+	weir__idle_init(&node->idle, n);
+	workers_make_inject(&node->inject, RING_CAPACITY);
+}
+
+void
+workers_begin(unsigned int n, enum weir_park park, unsigned int patience)
+{
+	struct weir_runtime *rt = model_alloc(sizeof(*rt));
+	unsigned int i;
+
+	workers_rt = rt;
+	rt->nb_workers = n;
+	rt->nb_nodes = 1;
+	rt->workers = model_alloc(WORKERS_MAX * sizeof(*rt->workers));
+	rt->nodes = model_alloc(sizeof(*rt->nodes));
+	rt->options.cross_node_backlog = 128;
+	rt->options.inject_interval = 1;
+	rt->max_poll_gap = NEVER;
+	rt->cross_node_age = NEVER;
+	rt->recheck_min = patience & WORKERS_PATIENT ? NEVER : 0;
+	rt->recheck_max = rt->recheck_min;
+	rt->membarrier = !(patience & WORKERS_NO_MEMBARRIER);
+	below_sleeps_last = !rt->membarrier;
+	rt->sources.qsbr = model_alloc(rte_rcu_qsbr_get_memsize(WORKERS_MAX));
+	rte_rcu_qsbr_init(rt->sources.qsbr, WORKERS_MAX);
+	make_node(n);
+	for (i = 0; i < n; i++)
+		make_worker(i, n, park);
+}
+
+static struct task *
+next_task(struct core *c)
+{
+	struct task *t;
+
+	t = weir__run_queue_pop_owner(&c->worker->queue);
+	if (t == NULL)
+		t = task_chain_pop(&c->local);
+	return t != NULL ? t : weir__take_inject(c);
+}
+
+BELOW_LOOK static bool
+are_seen(const void *arg)
+{
+	return seen.v >= *(const unsigned int *)arg;
+}
+
+void
+workers_await(unsigned int n)
+{
+	vthread_wait(are_seen, &n);
+}
+
+static void
+see(struct task *t)
+{
+	rig_see(t);
+	atomic_u32_fetch_add(&seen, 1, RELAXED);
+	workers_await(workers_run_until);
+}
+
+static void
+poll(struct core *c, struct task *t)
+{
+	enum state_idle next;
+	int rc;
+
+	model_check(state_to_running(&t->state) == STATE_RUN_POLL);
+	c->ctx.task = t;
+	c->ctx.yield = false;
+	c->ctx.budget = 128;
+	rc = t->ops->poll(&c->ctx, t->bytes);
+	c->ctx.task = NULL;
+	if (rc != WEIR_PENDING) {
+		see(t);
+		return;
+	}
+	next = c->ctx.yield ? state_to_yielded(&t->state) :
+			      state_to_idle(&t->state);
+	if (next != STATE_IDLE_NOTIFIED)
+		return;
+	/* It waits for another thread. */
+	if (c->ctx.yield)
+		atomic_pause();
+	weir__schedule_back(c, t);
+	weir__notify(c->worker->node, &c->worker->queue);
+}
+
+void
+workers_poll(unsigned int i, struct task *t)
+{
+	poll(workers_get(i)->core, t);
+}
+
+static void
+run(struct core *c, struct task *t)
+{
+	if (c->searching)
+		weir__stop_searching(c);
+	c->ctx.running = true;
+	if (t->ops != NULL)
+		poll(c, t);
+	else
+		see(t);
+	c->ctx.running = false;
+}
+
+/* As worker.c has it, less what is about time and tasks. */
+static void
+drive(void *arg)
+{
+	struct core *c = arg;
+	struct worker *w = c->worker;
+	struct task *t;
+
+	weir__core = c;
+	rte_rcu_qsbr_thread_online(workers_rt->sources.qsbr, w->index);
+	while (!(worker_attention(w) & ATTENTION_STOP)) {
+		t = next_task(c);
+		if (t == NULL) {
+			weir__poll_sources(c, rte_rdtsc());
+			t = next_task(c);
+		}
+		if (t == NULL)
+			t = weir__search(c);
+		if (t != NULL) {
+			run(c, t);
+			continue;
+		}
+		/* Called for what another has taken, or is just taking. */
+		if (c->woken)
+			atomic_pause();
+		weir__park(c);
+	}
+	/* [attention:A1] */
+	model_check(atomic_u32_load(&w->node->inject.state, RELAXED) ==
+		    INJECT_CLOSED);
+	if (c->searching)
+		weir__idle_stop_searching(&w->node->idle);
+	rte_rcu_qsbr_thread_offline(workers_rt->sources.qsbr, w->index);
+	weir__core = NULL;
+}
+
+void
+workers_drive(unsigned int i)
+{
+	char name[16] = "worker 0";
+
+	name[7] = (char)('0' + i);
+	driven[i] = true;
+	model_thread(name, drive, workers_get(i)->core);
+}
+
+void
+workers_enter(unsigned int i)
+{
+	weir__core = workers_get(i)->core;
+	weir__core->ctx.running = true;
+}
+
+struct task *
+workers_task(unsigned int id)
+{
+	struct task *t = rig_task(id);
+
+	t->home = &workers_rt->nodes[0]->home;
+	t->affinity = WEIR_AFFINITY_ANY;
+	return t;
+}
+
+struct task *
+workers_bound_task(unsigned int id, unsigned int i)
+{
+	struct task *t = workers_task(id);
+
+	t->affinity = WEIR_AFFINITY_WORKER;
+	t->worker = (uint16_t)i;
+	return t;
+}
+
+struct task *
+workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
+{
+	struct task *t = workers_task(id);
+
+	state_init(&t->state);
+	t->ops = ops;
+	return t;
+}
+
+static void
+free_worker(struct worker *w)
+{
+	model_free(atomic_ptr_load(&w->sources.array, RELAXED));
+	model_free(w->inbox.ring);
+	model_free(w->core);
+	model_free(w->victims);
+	model_free(w->tier_end);
+	model_free(w->steals_from);
+	model_free(w);
+}
+
+void
+workers_stop(void)
+{
+	struct node *node = workers_rt->nodes[0];
+	unsigned int i;
+
+	weir__core = NULL;
+	weir__inject_close(&node->inject);
+	for (i = 0; i < workers_rt->nb_workers; i++)
+		if (driven[i])
+			weir__worker_call(workers_get(i), ATTENTION_STOP);
+	model_join_all();
+	if (atomic_u32_load(&node->idle.state, RELAXED) != 0 ||
+	    atomic_u64_load(&node->idle.sleepers[0], RELAXED) != 0)
+		model_fail("D1: all are awake, and some are counted");
+}
+
+void
+workers_end(void)
+{
+	struct node *node = workers_rt->nodes[0];
+	unsigned int i;
+
+	workers_stop();
+	for (i = 0; i < workers_rt->nb_workers; i++)
+		free_worker(workers_get(i));
+	model_free(node->inject.ring);
+	model_free(node->workers);
+	model_free(node);
+	model_free(workers_rt->sources.qsbr);
+	model_free(workers_rt->nodes);
+	model_free(workers_rt->workers);
+	model_free(workers_rt);
+}
