@@ -26,9 +26,12 @@ static struct {
 	bool on;
 	struct task_home *home;
 	unsigned int nb_workers;
-	struct task *entries[ENTRIES_MAX];
-	unsigned int popped;
+	struct {
+		struct task *task;
+		int worker; /* that it is bound to, or -1 */
+	} entries[ENTRIES_MAX];
 	unsigned int pushed;
+	uint64_t spawned;
 	unsigned int cells; /* and one for the owner */
 	unsigned int nb_out;
 	unsigned int failures;
@@ -52,7 +55,7 @@ scheduler_failures(void)
 
 /* False if the queue is closed. */
 static UNWATCHED bool
-push(struct task *t)
+push(struct task *t, int worker)
 {
 	vthread_point();
 	if (s.closed) {
@@ -61,18 +64,42 @@ push(struct task *t)
 	}
 	if (s.pushed == ENTRIES_MAX)
 		model_fail("the scheduler has no room");
-	s.entries[s.pushed] = t;
+	s.entries[s.pushed].task = t;
+	s.entries[s.pushed].worker = worker;
 	virtual_release(&s.entries[s.pushed++]);
 	return true;
 }
 
-static UNWATCHED struct task *
-pop(void)
+/* Is there an entry for that worker, or for any? Where? */
+static UNWATCHED bool
+find(int worker, unsigned int *at)
 {
-	if (s.popped == s.pushed)
+	unsigned int i;
+
+	for (i = 0; i < s.pushed; i++) {
+		if (s.entries[i].task == NULL)
+			continue;
+		if (worker < 0 || s.entries[i].worker < 0 ||
+		    s.entries[i].worker == worker) {
+			*at = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static UNWATCHED struct task *
+pop(int worker)
+{
+	struct task *t;
+	unsigned int at;
+
+	if (!find(worker, &at))
 		return NULL;
-	virtual_acquire(&s.entries[s.popped]);
-	return s.entries[s.popped++];
+	t = s.entries[at].task;
+	s.entries[at].task = NULL;
+	virtual_acquire(&s.entries[at]);
+	return t;
 }
 
 /* Tasks that have not ended, without a step of the checker's. */
@@ -91,8 +118,9 @@ tasks_left(void)
 static UNWATCHED bool
 has_work(const void *arg)
 {
-	(void)arg;
-	return s.closed || s.popped < s.pushed ||
+	unsigned int at;
+
+	return s.closed || find(*(const int *)arg, &at) ||
 	       (s.ending && tasks_left() == 0);
 }
 
@@ -100,15 +128,16 @@ has_work(const void *arg)
 static UNWATCHED struct task *
 next(void)
 {
+	int self = scheduler_self();
 	struct task *t = NULL;
 
 	do
-		vthread_wait(has_work, NULL);
-	while (!has_work(NULL));
+		vthread_wait(has_work, &self);
+	while (!has_work(&self));
 	if (s.closed)
 		virtual_acquire(&s.closed);
 	else
-		t = pop();
+		t = pop(self);
 	memory_saw(t != NULL);
 	return t;
 }
@@ -124,7 +153,7 @@ leave(void)
 	if (++s.nb_out < s.nb_workers)
 		return;
 	virtual_acquire(&s.nb_out);
-	while ((t = pop()) != NULL)
+	while ((t = pop(-1)) != NULL)
 		weir__task_drop_notification(t);
 }
 
@@ -132,7 +161,7 @@ static void
 place(struct task *t)
 {
 	t->next = NULL;
-	if (!push(t))
+	if (!push(t, task_is_local(t) ? t->worker : -1))
 		weir__task_drop_notification(t);
 }
 
@@ -171,7 +200,7 @@ scheduler_start(unsigned int nb_workers)
 	s.nb_workers = nb_workers;
 	s.cells = 1;
 	s.home = model_alloc(sizeof(*s.home));
-	weir__owned_init(&s.home->owned, nb_workers);
+	weir__owned_init(&s.home->owned, RTE_MAX(nb_workers, 1u));
 	for (i = 1; i <= nb_workers; i++)
 		model_thread("worker", worker_main, core_of_thread(i));
 }
@@ -186,6 +215,7 @@ new_task(const struct weir_task_ops *ops, const void *state,
 	state_init(&t->state);
 	t->ops = ops;
 	t->home = s.home;
+	t->id = ++s.spawned;
 	t->affinity = affinity & 3;
 	t->worker = (uint16_t)worker;
 	if (state != NULL)
@@ -249,9 +279,17 @@ scheduler_end(void)
 	s.ending = true;
 	for (i = 1; i <= s.nb_workers; i++)
 		model_join(i);
+	if (s.nb_workers == 0)
+		leave();
 	model_check(weir__owned_count(&s.home->owned) == 0);
 	put_home();
 	model_join_all();
+}
+
+UNWATCHED void
+scheduler_end_tasks(unsigned int worker)
+{
+	weir__owned_shutdown(&s.home->owned, 0, worker);
 }
 
 UNWATCHED void

@@ -11,7 +11,10 @@
 #include "model.h"
 #include "task/owned.h"
 
-/* A home, and threads 1 to n, which are workers 0 to n - 1. By thread 0. */
+/*
+ * A home, and threads 1 to n, which are workers 0 to n - 1. By thread 0. With no
+ * workers nothing runs: tasks are ended by scheduler_end_tasks().
+ */
 void
 scheduler_start(unsigned int nb_workers);
 
@@ -34,6 +37,10 @@ scheduler_close(void);
  */
 void
 scheduler_end(void);
+
+/* weir__owned_shutdown(), in the place of a worker. */
+void
+scheduler_end_tasks(unsigned int worker);
 
 /* weir__owned_walk(), once. */
 void
