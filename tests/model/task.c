@@ -296,6 +296,22 @@ MODEL(task_close_wake, "shutdown beside a wake-up", 2, 2)
 	model_check(drops == 1 && ends == 0);
 }
 
+static void
+close_all(void *arg)
+{
+	(void)arg;
+	scheduler_close();
+}
+
+MODEL(task_close_run, "shutdown by one worker beside the turn of another", 2, 1)
+{
+	scheduler_start(2);
+	weir_join_detach(spawn_reader(1));
+	model_thread("closer", close_all, NULL);
+	scheduler_end();
+	model_check(drops == 1 && ends == 0);
+}
+
 MODEL(task_close_abort, "two workers shut down beside an abort", 2, 1)
 {
 	struct weir_join *join;
