@@ -38,6 +38,12 @@ list_push_back(struct list_link *head, struct list_link *l)
 	head->prev = l;
 }
 
+static inline void
+list_push_front(struct list_link *head, struct list_link *l)
+{
+	list_push_back(head->next, l);
+}
+
 /* The element's links become NULL: see list_linked(). */
 static inline void
 list_remove(struct list_link *l)

@@ -15,7 +15,10 @@
  *    has completed the task needs the lock to take that reference.
  * O5 A walk holds a shard's lock for OWNED_WALK_CHUNK tasks at a time, and
  *    keeps its place with a cursor, a link that is no task. There is one walk
- *    at a time, so one cursor, and shutdown is the only one to meet it.
+ *    at a time, so one cursor, and shutdown is the only one to meet it. A walk
+ *    goes forwards, over `ending` before `tasks`, and shutdown takes tasks from
+ *    the back of `tasks` only, to its front or to `ending`: so none is met
+ *    twice.
  * O6 A task that is bound to a worker is ended by that worker, in shutdown too:
  *    it may share with others of its worker what nobody guards.
  */
@@ -90,8 +93,8 @@ weir__owned_close(struct owned *o)
  * has to end, or NULL.
  */
 static bool
-cancel_first(struct owned *o, struct owned_shard *s, unsigned int worker,
-	     struct task **ours)
+cancel_last(struct owned *o, struct owned_shard *s, unsigned int worker,
+	    struct task **ours)
 {
 	struct list_link *l;
 	struct task *t;
@@ -101,17 +104,21 @@ cancel_first(struct owned *o, struct owned_shard *s, unsigned int worker,
 	*ours = NULL;
 	lock_acquire(&s->lock);
 	for (n = atomic_u64_load(&s->count, RELAXED); n > 0 && !found; n--) {
-		l = s->tasks.next;
+		l = s->tasks.prev;
 		if (l == &o->cursor)
-			l = l->next;
+			l = l->prev;
 		if (l == &s->tasks)
 			break;
 		list_remove(l);
 		t = container_of(l, struct task, owned);
 		found = !task_is_local(t) || t->worker == worker;
-		/* Others' bound tasks go to the back (O6). */
-		list_push_back(found ? &s->ending : &s->tasks, l);
-		if (found && state_to_shutdown(&t->state))
+		if (!found) {
+			/* Another's (O6): to where no walk comes again (O5). */
+			list_push_front(&s->tasks, l);
+			continue;
+		}
+		list_push_back(&s->ending, l);
+		if (state_to_shutdown(&t->state))
 			*ours = t;
 	}
 	lock_release(&s->lock);
@@ -128,7 +135,7 @@ weir__owned_shutdown(struct owned *o, unsigned int hint, unsigned int worker)
 		struct owned_shard *s =
 			&o->shards[(hint + i) & (o->nb_shards - 1)];
 
-		while (cancel_first(o, s, worker, &t))
+		while (cancel_last(o, s, worker, &t))
 			if (t != NULL)
 				weir__task_end_cancelled(t);
 	}

@@ -82,9 +82,9 @@ owned_visit(const struct task *t, void *arg);
 
 /*
  * Visits the tasks that have not ended, those of a shard that shutdown has come
- * to before its others. A task that comes, goes or is cancelled by shutdown
- * meanwhile may be missed. No lock is held for longer than OWNED_WALK_CHUNK
- * visits. One walk at a time.
+ * to before its others, and none of them twice. A task that comes, goes or is
+ * come to by shutdown meanwhile may be missed. No lock is held for longer than
+ * OWNED_WALK_CHUNK visits. One walk at a time.
  */
 void
 weir__owned_walk(struct owned *o, owned_visit *visit, void *arg);
