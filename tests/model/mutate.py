@@ -48,8 +48,8 @@ EXCEPTIONS = {
 # One operation. where: the file and the line to show; sites: (file, first, last)
 # of the atomic operations that the checker sees; orders: as written.
 Place = collections.namedtuple("Place", "labels file line sites orders")
-# A model: how long it took, and the places it came to in that time.
-Passed = collections.namedtuple("Passed", "seconds places")
+# A model: its program, how long it took, and the places it came to by then.
+Passed = collections.namedtuple("Passed", "path seconds places")
 Mutation = collections.namedtuple("Mutation", "place change to")
 
 
@@ -164,16 +164,17 @@ def mutations_of(place):
         yield Mutation(place, f"{shown} -> {order}, RELAXED", "failure")
 
 
-def passed_by(path):
+def passed_by(models):
     """What is known of each model, and those that fail as they are."""
-    jobs = [["-P", "-t", str(PLACES_SECONDS), name]
-            for name in program.models(path)]
+    jobs = [(path, ["-P", "-t", str(PLACES_SECONDS), name])
+            for name, path in models.items()]
     found, broken = {}, []
-    for result in program.run_all(path, jobs):
+    for result in program.run_all(jobs):
         if not result.held and (not result.undone or not result.name):
             broken.append(result.text)
         m = re.search(r"([\d.]+) s(?:,|$)", result.text)
-        found[result.name] = Passed(float(m[1]) if m else 0,
+        found[result.name] = Passed(models.get(result.name),
+                                    float(m[1]) if m else 0,
                                     program.places(result))
     return found, broken
 
@@ -192,7 +193,7 @@ def candidates(site, models):
     return [model for *_, model in sorted(hits)]
 
 
-def try_out(path, models, seconds, mutation):
+def try_out(models, seconds, mutation):
     """Which model notices, or how many were asked."""
     asked = 0
     for site in mutation.place.sites:
@@ -200,8 +201,9 @@ def try_out(path, models, seconds, mutation):
         for model in candidates(site, models):
             asked += 1
             argument = f"/{name}:{first}-{last}:{mutation.to}"
-            result = program.run(path, ["-w", argument, "-t", str(seconds),
-                                           model])[-1]
+            result = program.run(models[model].path,
+                                 ["-w", argument, "-t", str(seconds),
+                                  model])[-1]
             if not result.held and not result.undone:
                 return f"caught by {model}", True
     if asked == 0:
@@ -209,8 +211,8 @@ def try_out(path, models, seconds, mutation):
     return f"NOT CAUGHT: by {asked} models", False
 
 
-def judge(path, models, seconds, mutation):
-    verdict, caught = try_out(path, models, seconds, mutation)
+def judge(models, seconds, mutation):
+    verdict, caught = try_out(models, seconds, mutation)
     if caught:
         return verdict, True
     for label in mutation.place.labels:
@@ -220,22 +222,21 @@ def judge(path, models, seconds, mutation):
     return verdict, False
 
 
-def print_table(path, words, seconds):
+def print_table(models, words, seconds):
     """TAP, a line for each mutation; True if each order is seen to be needed, or
     excepted with a reason."""
     wanted = [m for name in sources(*ROOTS) for p in places_in(name)
               for m in mutations_of(p)
               if not words or any(w in text for w in words
                                   for text in (name, *p.labels))]
-    models, broken = passed_by(path)
+    passed, broken = passed_by(models)
     if broken:
         print("these fail as they are:", *broken, sep="\n", file=sys.stderr)
         return False
     print(f"1..{len(wanted)}", flush=True)
     good = bool(wanted)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = pool.map(
-            lambda m: judge(path, models, seconds, m), wanted)
+        verdicts = pool.map(lambda m: judge(passed, seconds, m), wanted)
         for n, (mutation, (verdict, fine)) in enumerate(zip(wanted, verdicts),
                                                         1):
             place = mutation.place

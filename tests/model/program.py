@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model checker's program, as the scripts beside this one call it."""
+"""The model checker's programs, as the scripts beside this one call them."""
 
 import collections
 import concurrent.futures
@@ -16,10 +16,18 @@ PLACE = re.compile(r"# place (?:\.\./)*(\S+):(\d+)$")
 Result = collections.namedtuple("Result", "name text held undone notes")
 
 
-def models(path):
-    out = subprocess.run([path, "--list"], check=True, text=True,
-                         stdout=subprocess.PIPE).stdout
-    return [line.split()[0] for line in out.splitlines()]
+def models(paths):
+    """The names of all models, each with its program."""
+    found = {}
+    for path in paths:
+        out = subprocess.run([path, "--list"], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+        for line in out.splitlines():
+            name = line.split()[0]
+            if name in found:
+                raise ValueError(f"two models are called {name}")
+            found[name] = path
+    return found
 
 
 def run(path, arguments):
@@ -45,10 +53,11 @@ def run(path, arguments):
     return results
 
 
-def run_all(path, jobs):
-    """Runs jobs of one model each, on all CPUs; their results, in order."""
+def run_all(jobs):
+    """Runs jobs, a program and its arguments each, of one model each, on all
+    CPUs; their results, in order."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for results in pool.map(lambda job: run(path, job), jobs):
+        for results in pool.map(lambda job: run(*job), jobs):
             yield from results
 
 
