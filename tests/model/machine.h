@@ -8,6 +8,11 @@
  * conditions, lcores, files to wait for, memory and rings. The linker puts it in
  * place of the C library's and DPDK's (--wrap, see meson.build).
  *
+ *	machine_sync.c		threads, mutexes, condition variables
+ *	machine_files.c		eventfd and epoll
+ *	machine_memory.c	rte_malloc, rings, cells
+ *	machine.c		lcores, the clock, and the rest
+ *
  * Y1 A call blocks through vthread_wait(), and orders what the real one orders.
  * Y2 There is a point before what others may wait for or look at: not before an
  *    unlock or a call of a condition, which are made with the mutex held.
@@ -36,5 +41,19 @@ machine_begin(const struct machine *options);
 /* Threads that were started, but for lcores', and not joined. */
 unsigned int
 machine_unjoined(void);
+
+/*
+ * Between the files.
+ */
+
+extern struct machine machine_options;
+
+/* A look at what lies in memory that may be gone. */
+void
+machine_touch(const void *p);
+
+/* Y3: true if there was one. */
+bool
+machine_end_short_sleeps(void);
 
 #endif

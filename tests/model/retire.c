@@ -280,7 +280,7 @@ spawn_beside(void *arg)
 	weir_join_detach(runtime_spawn_on(rt, &once_ops, 0, 0));
 }
 
-MODEL(retire_whole, "a worker retires under its loop, beside a spawn", 1, 1)
+MODEL(retire_whole, "a worker retires under its loop, beside a spawn", 1, 0)
 {
 	unsigned int spawner;
 

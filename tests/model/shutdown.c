@@ -40,7 +40,7 @@ spawn_bound(void *arg)
 	weir_join_detach(runtime_spawn_on(rt, &once_ops, 0, 0));
 }
 
-MODEL(shutdown_bound, "a spawn for one worker beside shutdown", 2, 1)
+MODEL(shutdown_bound, "a spawn for one worker beside shutdown", 2, 0)
 {
 	unsigned int spawner;
 
