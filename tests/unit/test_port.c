@@ -16,8 +16,8 @@
 #include "weir_ethdev.h"
 
 #define BURST 32u
-#define REMOVALS 8u
-#define EVENTS 200u
+#define REMOVALS 5u
+#define EVENTS 20u
 #define FEW 64u /* mbufs of a pool that runs empty */
 
 /*
@@ -137,8 +137,10 @@ link_event_tells_the_queues_of_the_port(void **state)
 static void *
 report_removals(void *over)
 {
-	while (!rig_get(over))
+	while (!rig_get(over)) {
 		report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+		sched_yield();
+	}
 	return NULL;
 }
 
@@ -255,9 +257,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		PORTS_TESTS(removal_event_ends_the_queues_of_the_port),
 		PORTS_TESTS(link_event_tells_the_queues_of_the_port),
-		PORTS_TESTS(removal_event_never_meets_a_freed_queue),
-		PORTS_TESTS(port_is_removed_under_traffic),
-		PORTS_TESTS(queue_whose_pool_ran_empty_comes_back),
+		PORTS_TEST(removal_event_never_meets_a_freed_queue, 2),
+		PORTS_TEST(port_is_removed_under_traffic, 2),
+		PORTS_TEST(queue_whose_pool_ran_empty_comes_back, 2),
 	};
 
 	return cmocka_run_group_tests(tests, ports_start, unit_eal_teardown);
