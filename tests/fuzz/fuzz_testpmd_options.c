@@ -33,7 +33,7 @@ static struct options got, expected;
 /* The two that are times, in seconds; less than 0: not given. */
 static double stats_period, run_for;
 
-/* At most 5 digits, or any number of them: they are then cut to 2^63. */
+/* Digits, `most` of them; what is beyond 2^58 is taken as that. */
 static bool
 read_digits(const char **text, size_t most, uint64_t *number)
 {
