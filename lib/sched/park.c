@@ -86,6 +86,9 @@ has_reason_to_wake(struct core *c)
 	if (!weir__work_pending(w))
 		return false;
 	weir__notify(w->node, &w->queue);
+	/* Someone searches, or is on the way to claim us. */
+	if (!weir__idle_claimed(&w->node->idle, w->idle_bit))
+		atomic_pause();
 	return true;
 }
 

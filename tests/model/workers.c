@@ -115,6 +115,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park)
 			      0);
 	w->sources.closed = false;
 	weir__run_queue_init(&w->queue);
+	weir__timers_init(&w->timers, &workers_rt->clock);
 	workers_make_inject(&w->inbox, RING_CAPACITY);
 	rte_rcu_qsbr_thread_register(workers_rt->sources.qsbr, i);
 }
@@ -151,6 +152,8 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int patience)
 	rt->recheck_max = rt->recheck_min;
 	rt->membarrier = !(patience & WORKERS_NO_MEMBARRIER);
 	below_sleeps_last = !rt->membarrier;
+	rt->clock.hz = 1000000;
+	atomic_u64_store(&rt->clock.held, CLOCK_RUNS, RELAXED);
 	rt->sources.qsbr = model_alloc(rte_rcu_qsbr_get_memsize(WORKERS_MAX));
 	rte_rcu_qsbr_init(rt->sources.qsbr, WORKERS_MAX);
 	make_node(n);

@@ -247,7 +247,7 @@ virtual_pause(struct virtual_site *site)
 
 /* Memory is in order here: the model checker is for the rest. */
 void
-virtual_membarrier(void)
+virtual_membarrier(struct virtual_site *site)
 {
 }
 

@@ -191,7 +191,7 @@ __wrap_weir__membarrier(int command)
 		return -ENOSYS;
 	if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
 		virtual_call("membarrier");
-		virtual_membarrier();
+		virtual_membarrier(VIRTUAL_SITE);
 	}
 	return 0;
 }

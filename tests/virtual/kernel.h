@@ -109,9 +109,6 @@ kernel_value(uint64_t value);
 /* Before a call into the kernel or DPDK: others may come in. */
 void
 virtual_call(const char *name);
-/* Every thread has passed a full fence. */
-void
-virtual_membarrier(void);
 /* A rule is broken, by the library or of the machine. */
 void
 virtual_failed(const char *format, ...)
