@@ -324,6 +324,7 @@ create_parts(struct weir_runtime *rt)
 	}
 	for (i = 0; i < rt->nb_workers; i++)
 		order_victims(rt->workers[i]);
+	atomic_u32_store(&rt->deserted, rt->nb_nodes, RELAXED);
 	for (i = 0; i < rt->nb_active; i++)
 		weir__worker_enable(rt->workers[i]);
 	return 0;

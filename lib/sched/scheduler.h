@@ -63,6 +63,7 @@ struct core {
 
 	bool local_first;  /* bound tasks have the next turn */
 	bool shared_first; /* so has the node's inject queue */
+	bool far_first;	   /* so have inject queues of nodes without workers */
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
@@ -161,6 +162,8 @@ struct weir_runtime {
 	struct worker **workers;
 	struct node **nodes;
 	struct place *places;
+	/* Nodes without workers. Written when those come and go. */
+	struct atomic_u32 deserted;
 
 	struct source_registry sources;
 	TAILQ_ENTRY(weir_runtime) registry_link; /* see telemetry.c */
@@ -283,6 +286,9 @@ weir__task_announce(struct core *c, struct task *t);
 /* steal.c */
 struct task *
 weir__take_inject(struct core *c);
+/* From nodes that have no workers. */
+struct task *
+weir__take_deserted(struct core *c);
 struct task *
 weir__search(struct core *c);
 bool

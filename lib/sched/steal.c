@@ -169,6 +169,25 @@ take_far_inject(struct core *c)
 }
 
 struct task *
+weir__take_deserted(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+	unsigned int i;
+	struct task *t;
+
+	for (i = 1; i < rt->nb_nodes; i++) {
+		struct node *node = rt->nodes[c->worker->node->near[i]];
+
+		if (idle_workers(&node->idle) > 0)
+			continue;
+		t = take_batch(c, &node->inject, rt->nb_workers);
+		if (t != NULL)
+			return t;
+	}
+	return NULL;
+}
+
+struct task *
 weir__search(struct core *c)
 {
 	struct task *t;

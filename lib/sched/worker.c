@@ -9,7 +9,8 @@
  *    first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
- *    inject_interval ticks, and the local chain has every other turn.
+ *    inject_interval ticks, those of nodes without workers every other time,
+ *    and the local chain has every other turn.
  * L3 Timers are looked at each tick: one compare with the time at hand.
  * L4 A worker parks only with nothing of its own to run; see park.c.
  */
@@ -101,6 +102,21 @@ take_local(struct core *c)
 	return t != NULL ? t : task_chain_pop(&c->local);
 }
 
+/* From outside, though there is work at hand. */
+static struct task *
+take_first(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+	struct task *t = NULL;
+
+	c->far_first = !c->far_first;
+	/* Else they would wait until some worker had nothing to do (G5). */
+	if (unlikely(atomic_u32_load(&rt->deserted, RELAXED) > 0) &&
+	    c->far_first)
+		t = weir__take_deserted(c);
+	return t != NULL ? t : weir__take_inject(c);
+}
+
 static struct task *
 next_task(struct core *c)
 {
@@ -108,7 +124,7 @@ next_task(struct core *c)
 
 	if ((int32_t)(c->tick - c->next_inject) >= 0) {
 		c->next_inject = c->tick + c->inject_interval;
-		t = weir__take_inject(c);
+		t = take_first(c);
 		if (t != NULL)
 			return t;
 	}

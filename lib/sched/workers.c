@@ -18,7 +18,8 @@
  *    Timers go to the successor as well.
  * G4 Shutdown counts a worker until it has moved everything. After that its
  *    thread touches nothing of the runtime.
- * G5 A node without workers is served by others, whatever it holds.
+ * G5 A node without workers is served by others, whatever it holds, and whether
+ *    they have work of their own or not (worker.c, L2).
  * G6 Of the tasks bound to one worker, no two are polled or dropped at a time,
  *    across a change too: a worker names its successor after its last poll, and
  *    comes back when the one who has its tasks meanwhile is between two polls
@@ -131,6 +132,8 @@ weir__retire_worker(struct core *c)
 		return;
 	}
 	weir__idle_remove_worker(&w->node->idle);
+	if (idle_workers(&w->node->idle) == 0)
+		atomic_u32_fetch_add(&rt->deserted, 1, RELAXED);
 	move_tasks(c);
 	/* Nobody is to find it stuck. */
 	atomic_u64_store(&w->sources.last_poll, 0, RELAXED);
@@ -152,6 +155,8 @@ void
 weir__worker_enable(struct worker *w)
 {
 	weir__source_set_open(&w->sources);
+	if (idle_workers(&w->node->idle) == 0)
+		atomic_u32_fetch_sub(&w->rt->deserted, 1, RELAXED);
 	weir__idle_add_worker(&w->node->idle);
 	atomic_u32_store(&w->active, 1, RELAXED);
 	atomic_u32_store(&w->settled, 1, RELAXED);

@@ -17,7 +17,7 @@
 /* How often it is looked whether a round is over. */
 #define ROUND_LOOK 64
 /* A task that is queued runs within so many rounds. */
-#define QUEUED_ROUNDS 100
+#define QUEUED_ROUNDS 150
 /* No run needs so long. */
 #define LONGEST (UINT64_C(30) * KERNEL_HZ)
 
@@ -46,9 +46,13 @@ static struct place_state {
 	uint64_t forgotten_since;
 } places[RUNTIMES_MAX][RTE_MAX_LCORE];
 
+/* By the worker that they are bound to: who is in a poll or a drop. */
+static struct sim_task *bound_inside[RUNTIMES_MAX][RTE_MAX_LCORE];
+
 void
 checks_reset(void)
 {
+	memset(bound_inside, 0, sizeof(bound_inside));
 	memset(steps_in_round, 0, sizeof(steps_in_round));
 	memset(places, 0, sizeof(places));
 	since_look = 0;
@@ -78,6 +82,9 @@ check_source_polls(const struct core *c, struct place_state *p)
 		p->source_polls = polls;
 		p->tick_of_poll = c->tick;
 	}
+	/* Between those of the LIFO slot nobody looks. */
+	if (p->same_tick > 1)
+		return;
 	if (c->tick - p->tick_of_poll > w->rt->options.event_interval)
 		virtual_failed("L1: worker %u has not polled for %u ticks",
 			       w->index, c->tick - p->tick_of_poll);
@@ -100,6 +107,30 @@ check_lifo(const struct core *c, struct place_state *p)
 			       c->worker->index, p->same_tick);
 }
 
+/* G6: no two tasks that are bound to one worker, in a poll or a drop. */
+static void
+enter_bound(struct sim_task *t, const struct worker *w)
+{
+	struct sim_task **inside = &bound_inside[t->rt][t->bound];
+	const struct worker *bound =
+		weir__worker_for(sim.rt[t->rt], (unsigned int)t->bound);
+
+	if (bound != w)
+		virtual_failed("G6: task %u, which is worker %u's, runs on %u",
+			       t->id, bound->index, w->index);
+	if (*inside != NULL)
+		virtual_failed("G6: tasks %u and %u are bound to worker %d, "
+			       "and both run",
+			       (*inside)->id, t->id, t->bound);
+	*inside = t;
+}
+
+static void
+leave_bound(struct sim_task *t)
+{
+	bound_inside[t->rt][t->bound] = NULL;
+}
+
 static void
 enter_place(struct sim_task *t, const struct core *c)
 {
@@ -115,6 +146,16 @@ enter_place(struct sim_task *t, const struct core *c)
 	    rte_lcore_id() != c->worker->lcore)
 		virtual_failed("C4: worker %u runs with lcore id %u",
 			       c->worker->index, rte_lcore_id());
+	if (t->bound >= 0)
+		enter_bound(t, c->worker);
+}
+
+static void
+leave_place(struct sim_task *t)
+{
+	places[t->rt][weir__core->worker->index].polls = NULL;
+	if (t->bound >= 0)
+		leave_bound(t);
 }
 
 void
@@ -139,14 +180,14 @@ check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 void
 check_poll_ends(struct sim_task *t)
 {
+	leave_place(t);
 	t->running = false;
-	places[t->rt][weir__core->worker->index].polls = NULL;
 }
 
 void
 check_poll_leaves(struct sim_task *t)
 {
-	places[t->rt][weir__core->worker->index].polls = NULL;
+	leave_place(t);
 }
 
 void
@@ -162,13 +203,27 @@ check_poll_returns(struct sim_task *t)
 }
 
 void
-check_dropped(struct sim_task *t)
+check_drop_begins(struct sim_task *t)
 {
 	if (t->running)
 		virtual_failed("T1: task %u is dropped while it runs", t->id);
 	if (t->drops > 0)
 		virtual_failed("K1: task %u is dropped twice", t->id);
+	t->running = true;
 	policy_not_idle();
+	/* One that is refused ends where it was spawned. */
+	t->dropped_bound = t->bound >= 0 && (t->polls > 0 || t->task != NULL);
+	if (t->dropped_bound)
+		enter_bound(t, weir__core->worker);
+}
+
+void
+check_drop_ends(struct sim_task *t)
+{
+	if (t->dropped_bound)
+		leave_bound(t);
+	t->running = false;
+	t->drops++;
 }
 
 /* Is it in a queue, to be run by a worker? */

@@ -4,7 +4,7 @@
  * sim [--seeds N | --seed S | --soak SECONDS] [--first S] [--workers N]
  *     [--nodes N] [--trace]
  *
- * Runs seeds, by default two thousand from a first one that it prints, which
+ * Runs seeds, by default five thousand from a first one that it prints, which
  * WEIR_TEST_SEED or --first sets. Ends with the first that fails.
  */
 
@@ -20,7 +20,7 @@
 
 #include "sim.h"
 
-#define SEEDS_DEFAULT 2000
+#define SEEDS_DEFAULT 5000
 /* So many tell whether all that is to happen does. */
 #define SEEDS_TO_SEE_ALL 1000
 /* Each so many-th seed is run twice. */

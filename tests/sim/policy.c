@@ -157,7 +157,17 @@ maybe_stall(unsigned int thread)
 void
 policy_stall_one(void)
 {
-	stalled = choice(vthread_count());
+	unsigned int tries;
+
+	/* Nobody waits for those that are no worker's. */
+	for (tries = choice(2) ? 0 : 20; tries > 0; tries--) {
+		stalled = choice(vthread_count());
+		if (strcmp(vthread_name(stalled), "thread") == 0 &&
+		    stalled != vthread_self() && !vthread_ended(stalled))
+			break;
+	}
+	if (tries == 0)
+		stalled = choice(vthread_count());
 	stalled_until = steps_count() + sim.plan.starve_max;
 }
 

@@ -183,7 +183,9 @@ check_poll_leaves(struct sim_task *t);
 void
 check_poll_returns(struct sim_task *t);
 void
-check_dropped(struct sim_task *t);
+check_drop_begins(struct sim_task *t);
+void
+check_drop_ends(struct sim_task *t);
 /* All threads but those that wait have made some steps. */
 void
 check_round(void);
@@ -263,6 +265,7 @@ struct sim_task {
 	uint32_t polls;
 	uint64_t queued_since; /* round; 0: it is not */
 	uint32_t queued_polls;
+	bool dropped_bound;
 };
 extern struct sim_task sim_tasks[TASKS_MAX];
 extern unsigned int nb_sim_tasks;
@@ -271,6 +274,7 @@ enum actor {
 	ACTOR_LEAF,
 	ACTOR_YIELD,
 	ACTOR_TREE,
+	ACTOR_BURST,
 	ACTOR_PAIR,
 	ACTOR_BOUND,
 	ACTOR_BUDGET,

@@ -44,9 +44,6 @@ static struct box {
 	bool closed; /* nothing comes any more */
 } boxes[SOURCES_MAX];
 
-/* What bound tasks of a worker share without a lock. */
-static struct sim_task *inside[RUNTIMES_MAX][RTE_MAX_LCORE];
-
 static struct weir_event *events[RUNTIMES_MAX];
 
 static const size_t sizes[SIZES] = { 0, 30, 300, 1500 };
@@ -56,7 +53,6 @@ tasks_reset(void)
 {
 	nb_sim_tasks = 0;
 	memset(boxes, 0, sizeof(boxes));
-	memset(inside, 0, sizeof(inside));
 	memset(events, 0, sizeof(events));
 }
 
@@ -140,6 +136,21 @@ spawn_child(struct sim_task *t, unsigned int i)
 	child->salt = t->salt > 0 ? t->salt - 1 : 0;
 	t->child[i] = child;
 	return child;
+}
+
+/* More than its queue holds, time and again. */
+static int
+burst_poll(struct weir_context *ctx, struct sim_task *t)
+{
+	struct sim_task *other;
+	unsigned int i;
+
+	for (i = any(3 * RUN_QUEUE_SIZE); i > 0; i--) {
+		other = task_start(t->rt, ACTOR_LEAF, -1);
+		if (other != NULL)
+			task_detach(other);
+	}
+	return yield_poll(ctx, t);
 }
 
 /* Spawns, then awaits some in turn and lets the others go. */
@@ -265,37 +276,11 @@ pair_drop(struct sim_task *t)
 	wake(partner);
 }
 
-/* In its poll and its drop it has what its worker's tasks share. */
-static void
-enter_bound(struct sim_task *t)
-{
-	struct sim_task **who = &inside[t->rt][t->bound];
-
-	if (*who != NULL)
-		virtual_failed("G6: tasks %u and %u are bound to worker %u, "
-			       "and both run",
-			       (*who)->id, t->id, (unsigned int)t->bound);
-	*who = t;
-	work(1 + any(5), 0);
-}
-
-static void
-leave_bound(struct sim_task *t)
-{
-	inside[t->rt][t->bound] = NULL;
-}
-
 static int
 bound_poll(struct weir_context *ctx, struct sim_task *t)
 {
-	struct weir_runtime *rt = sim.rt[t->rt];
-	unsigned int worker = weir_context_worker(ctx);
-
-	if (weir__worker_for(rt, (unsigned int)t->bound)->index != worker)
-		virtual_failed("a task bound to worker %d runs on %u", t->bound,
-			       worker);
-	enter_bound(t);
-	leave_bound(t);
+	/* Another that is bound to the same worker had better not come in. */
+	work(1 + any(one_in(4) ? 300 : 5), 0);
 	if (t->n-- == 0)
 		return finish(t, t->id);
 	if (one_in(2))
@@ -303,16 +288,6 @@ bound_poll(struct weir_context *ctx, struct sim_task *t)
 	/* To itself: it is queued again behind this poll. */
 	weir_waker_wake(weir_context_waker(ctx));
 	return WEIR_PENDING;
-}
-
-static void
-bound_drop(struct sim_task *t)
-{
-	/* One that is refused ends where it was spawned. */
-	if (t->polls == 0 && t->task == NULL)
-		return;
-	enter_bound(t);
-	leave_bound(t);
 }
 
 static void
@@ -490,8 +465,9 @@ static const struct kind kinds[ACTORS] = {
 	[ACTOR_LEAF] = { "leaf", leaf_poll, NULL },
 	[ACTOR_YIELD] = { "yield", yield_poll, NULL },
 	[ACTOR_TREE] = { "tree", tree_poll, detach_children },
+	[ACTOR_BURST] = { "burst", burst_poll, NULL },
 	[ACTOR_PAIR] = { "pair", pair_poll, pair_drop },
-	[ACTOR_BOUND] = { "bound", bound_poll, bound_drop },
+	[ACTOR_BOUND] = { "bound", bound_poll, NULL },
 	[ACTOR_BUDGET] = { "budget", budget_poll, NULL },
 	[ACTOR_SLOW] = { "slow", slow_poll, NULL },
 	[ACTOR_IN_PLACE] = { "in_place", in_place_poll, NULL },
@@ -574,10 +550,11 @@ task_drop(void *state)
 	struct sim_task *t = s->t;
 
 	check_filler(s);
-	check_dropped(t);
+	check_drop_begins(t);
+	work(any(4), 0);
 	if (t->kind->drop != NULL)
 		t->kind->drop(t);
-	t->drops++;
+	check_drop_ends(t);
 }
 
 #define TASK_OPS(filler)                                                    \
@@ -701,6 +678,9 @@ task_start(unsigned int rt, enum actor actor, int worker)
 	t->bound = worker;
 	if (actor == ACTOR_SLEEPER)
 		t->n = any(60);
+	/* Some starve others if they can. */
+	if (actor == ACTOR_YIELD && one_in(50))
+		t->n = 3000;
 	if (actor == ACTOR_TREE) {
 		t->n = any(FAN_OUT + 1);
 		t->salt = any(DEPTH);

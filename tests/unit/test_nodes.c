@@ -268,6 +268,59 @@ test_a_node_without_workers_is_served_by_others(void **state)
 	destroy();
 }
 
+/* Until the workers of node 0 have had many chances to look for work. */
+static void
+wait_for_rounds(uint64_t rounds)
+{
+	struct weir_worker_stats s;
+	uint64_t since = rte_rdtsc(), before;
+	unsigned int i;
+
+	for (i = 0; i < FAR_WORKER; i++) {
+		weir_worker_stats_get(rt, i, &s);
+		before = s.source_polls;
+		while (s.source_polls < before + rounds) {
+			expired(since, "idle workers");
+			sched_yield();
+			weir_worker_stats_get(rt, i, &s);
+		}
+	}
+}
+
+static struct atomic_u32 idlers_go;
+
+/* Always ready, until it is told to end. */
+static int
+idle_about(struct weir_context *ctx, void *state)
+{
+	return atomic_u32_load(&idlers_go, ACQUIRE) ? WEIR_DONE :
+						      weir_context_yield(ctx);
+}
+
+static const struct weir_task_ops idle_ops = {
+	.name = "idle",
+	.poll = idle_about,
+};
+
+/* Others serve it though they always have something of their own. */
+static void
+test_a_node_without_workers_does_not_wait_for_idleness(void **state)
+{
+	const struct weir_spawn_attr far = { .node_plus_1 = 2 };
+	struct weir_spawn_attr bound = { .affinity = WEIR_AFFINITY_WORKER };
+
+	create();
+	atomic_u32_store(&idlers_go, 0, RELAXED);
+	assert_int_equal(weir_worker_retire(rt, FAR_WORKER, 0), 0);
+	for (bound.worker = 0; bound.worker < FAR_WORKER; bound.worker++)
+		weir_join_detach(weir_task_spawn(rt, &idle_ops, NULL, &bound));
+	wait_for_rounds(10);
+	weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &far));
+	wait_for(&ran, 1, "the task of the node without workers");
+	atomic_u32_store(&idlers_go, 1, RELEASE);
+	destroy();
+}
+
 /* What a task that blocks its worker has got to. */
 static struct atomic_u32 blocker_step;
 static struct atomic_u32 blocker_go;
@@ -298,25 +351,6 @@ static const struct weir_task_ops block_ops = {
 	.name = "block",
 	.poll = block,
 };
-
-/* Until the workers of node 0 have had many chances to look for work. */
-static void
-wait_for_rounds(uint64_t rounds)
-{
-	struct weir_worker_stats s;
-	uint64_t since = rte_rdtsc(), before;
-	unsigned int i;
-
-	for (i = 0; i < FAR_WORKER; i++) {
-		weir_worker_stats_get(rt, i, &s);
-		before = s.source_polls;
-		while (s.source_polls < before + rounds) {
-			expired(since, "idle workers");
-			sched_yield();
-			weir_worker_stats_get(rt, i, &s);
-		}
-	}
-}
 
 static void
 test_only_a_backlog_is_stolen_across_nodes(void **state)
@@ -446,6 +480,8 @@ main(void)
 		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
 		cmocka_unit_test(
 			test_a_node_without_workers_is_served_by_others),
+		cmocka_unit_test(
+			test_a_node_without_workers_does_not_wait_for_idleness),
 		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
 		cmocka_unit_test(
 			test_a_stuck_worker_is_stolen_from_across_nodes),
