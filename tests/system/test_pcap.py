@@ -50,26 +50,6 @@ def forward(rng, mode, workers, expected):
                   f"came out differs ({len(got)} packets)")
 
 
-def short(rng, mode):
-    """What has no Ethernet header has no addresses, and keeps its bytes."""
-    packets = [rng.randbytes(n % 14 + 1) for n in range(PACKETS)]
-    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
-        write_pcap(f"{folder}/in", packets)
-        testpmd = Testpmd(
-            ("--forward-mode", mode, "--stats-period", "0.05"),
-            (f"net_pcap0,rx_pcap={folder}/in,tx_pcap={folder}/out",), 1)
-        with testpmd:
-            testpmd.wait_for(lambda *_: testpmd.sent() == {0: PACKETS},
-                             "end of the file")
-            testpmd.stop().check_clean()
-        got = read_pcap(f"{folder}/out")
-    check(len(got) == PACKETS, f"{len(got)} packets")
-    check(all(a == b for a, b in zip(got, packets) if len(b) < 14),
-          "a packet has changed")
-    check(all(a != b for a, b in zip(got, packets) if len(b) == 14),
-          "a packet has not changed")
-
-
 def forward_mac(rng):
     """The peer's address to all, from one that is the port's own."""
     with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
@@ -100,8 +80,6 @@ def main():
         tap.run(f"macswap, {QUEUES} queues, {workers} workers", forward, rng,
                 "macswap", workers, swapped)
     tap.run("mac", forward_mac, rng)
-    for mode in ("mac", "macswap"):
-        tap.run(f"{mode}, short packets", short, rng, mode)
     tap.finish()
 
 
