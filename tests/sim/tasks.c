@@ -45,6 +45,7 @@ static struct box {
 } boxes[SOURCES_MAX];
 
 static struct weir_event *events[RUNTIMES_MAX];
+static unsigned int nb_jobs_running[RUNTIMES_MAX];
 
 static const size_t sizes[SIZES] = { 0, 30, 300, 1500 };
 
@@ -54,6 +55,7 @@ tasks_reset(void)
 	nb_sim_tasks = 0;
 	memset(boxes, 0, sizeof(boxes));
 	memset(events, 0, sizeof(events));
+	memset(nb_jobs_running, 0, sizeof(nb_jobs_running));
 }
 
 /* So long does the polling thread take. */
@@ -530,6 +532,9 @@ job_run(void *state)
 	if (t->running || t->drops > 0)
 		virtual_failed("P3: a job runs twice");
 	t->running = true;
+	if (++nb_jobs_running[t->rt] > sim.plan.options[t->rt].blocking_threads)
+		virtual_failed("P2: %u jobs run at once",
+			       nb_jobs_running[t->rt]);
 	seen[SEEN_JOBS]++;
 	check_filler(s);
 	if (weir_runtime_current() != NULL)
@@ -540,6 +545,7 @@ job_run(void *state)
 	t->result = t->id;
 	s->result = t->id;
 	t->running = false;
+	nb_jobs_running[t->rt]--;
 	return WEIR_DONE;
 }
 
@@ -864,7 +870,7 @@ task_wake_sleepers(unsigned int share)
 
 	for (i = 0; i < nb_sim_tasks; i++) {
 		if (sim_tasks[i].kind != &kinds[ACTOR_SLEEPER] ||
-		    sim_tasks[i].drops > 0 || !one_in(share))
+		    !one_in(share))
 			continue;
 		sim_tasks[i].tokens++;
 		wake(&sim_tasks[i]);
@@ -889,6 +895,21 @@ bool
 task_has_event(unsigned int rt)
 {
 	return events[rt] != NULL;
+}
+
+void
+task_check_event(unsigned int rt)
+{
+	const struct weir_source *src;
+	const struct atomic_u64 *count;
+
+	if (events[rt] == NULL)
+		return;
+	src = weir_event_source(events[rt]);
+	count = (const struct atomic_u64 *)src->priv;
+	if (src->waiter != NULL && count->v > 0 && source_home_sleeps(src))
+		virtual_failed("N2: an event was posted, and the worker of who "
+			       "waits for it sleeps");
 }
 
 void
