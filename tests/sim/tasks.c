@@ -685,7 +685,7 @@ task_start(unsigned int rt, enum actor actor, int worker)
 	if (actor == ACTOR_SLEEPER)
 		t->n = any(60);
 	/* Some starve others if they can. */
-	if (actor == ACTOR_YIELD && one_in(50))
+	if (actor == ACTOR_YIELD && one_in(10))
 		t->n = 3000;
 	if (actor == ACTOR_TREE) {
 		t->n = any(FAN_OUT + 1);
