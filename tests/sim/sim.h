@@ -13,7 +13,8 @@
  *	plan.c		what a seed means
  *	run.c		one run: start, workload, shutdown, what is left
  *	traffic.c	sources, and packets that arrive by the clock
- *	tasks.c		what tasks do
+ *	tasks.c		tasks, and what becomes of them
+ *	actors.c	what they do
  *	threads.c	plain threads: they use tasks, and change workers and sources
  *	checks.c	what must hold while it runs
  */
