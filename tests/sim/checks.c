@@ -273,7 +273,7 @@ check_forwarded(unsigned int rt, const struct worker *w)
 		p->forgotten_since = 0;
 	else if (p->forgotten_since == 0)
 		p->forgotten_since = round_nb;
-	else if (round_nb - p->forgotten_since > BESIDE_ROUNDS)
+	else if (round_nb - p->forgotten_since > 2)
 		virtual_failed("G1: worker %u has retired, and its inbox is "
 			       "not empty",
 			       w->index);
@@ -320,19 +320,24 @@ is_private(const struct sim_task *t)
 
 /* H3: one that can be taken is not left beside a worker that sleeps. */
 static void
-check_beside(const struct sim_task *t)
+check_beside(struct sim_task *t)
 {
 	const struct node *home = node_of_home(t->task->home);
 	unsigned int i;
 
-	if (t->bound >= 0 || round_nb - t->queued_since < BESIDE_ROUNDS)
+	if (t->bound >= 0 || is_private(t)) {
+		t->private_at = round_nb;
 		return;
+	}
 	for (i = 0; i < home->nb_places; i++) {
 		const struct worker *w = home->workers[i];
 		uint64_t since = places[t->rt][w->index].asleep_since;
 
-		if (since != 0 && round_nb - since >= BESIDE_ROUNDS &&
-		    !is_private(t))
+		if (since == 0)
+			continue;
+		since = RTE_MAX(since, t->queued_since);
+		since = RTE_MAX(since, t->private_at + 1);
+		if (round_nb >= since + BESIDE_ROUNDS)
 			virtual_failed("H3: task %u (%s) is queued for %d "
 				       "rounds, and worker %u sleeps beside it",
 				       t->id, task_name(t), BESIDE_ROUNDS,
@@ -440,10 +445,33 @@ check_not_called(const struct worker *w)
 			       w->index);
 }
 
+/* B2: a free core is taken by one of those who wait for it. */
+static void
+check_core_taken(const struct weir_runtime *rt)
+{
+	if (!rt->core_taken && !TAILQ_EMPTY(&rt->core_waiters) &&
+	    rt->phase == RUNTIME_RUNNING)
+		virtual_failed("B2: nobody drives the core, and threads wait "
+			       "for it");
+}
+
+static void
+check_quiet_runtime(unsigned int n)
+{
+	const struct weir_runtime *rt = sim.rt[n];
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		check_not_called(rt->workers[i]);
+	if (sim.plan.current_thread[n])
+		check_core_taken(rt);
+	task_check_event(n);
+}
+
 void
 check_stuck(bool all)
 {
-	unsigned int i, rt;
+	unsigned int i;
 
 	if (kernel_now() > LONGEST)
 		virtual_failed("the run does not end: nothing has happened for "
@@ -453,9 +481,8 @@ check_stuck(bool all)
 	seen[SEEN_SLEEPS]++;
 	for (i = 0; i < nb_sim_tasks; i++)
 		check_not_lost(&sim_tasks[i]);
-	for (rt = 0; rt < sim.plan.nb_runtimes; rt++)
-		for (i = 0; sim.rt[rt] != NULL && i < sim.rt[rt]->nb_workers;
-		     i++)
-			check_not_called(sim.rt[rt]->workers[i]);
+	for (i = 0; i < sim.plan.nb_runtimes; i++)
+		if (sim.rt[i] != NULL)
+			check_quiet_runtime(i);
 	traffic_check_quiet();
 }

@@ -59,7 +59,7 @@ plan_machine(struct plan *p, const struct overrides *o)
 
 	p->nb_runtimes = odd(6) && !large ? 2 : 1;
 	for (rt = 0; rt < p->nb_runtimes; rt++) {
-		p->current_thread[rt] = rt == 0 && o->workers == 0 && odd(8);
+		p->current_thread[rt] = rt == 0 && o->workers == 0 && odd(6);
 		p->nb_workers[rt] = large ? RTE_MAX_LCORE : plan_workers(o);
 		if (p->current_thread[rt])
 			p->nb_workers[rt] = 1;

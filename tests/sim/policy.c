@@ -153,6 +153,16 @@ maybe_stall(unsigned int thread)
 	stalled_until = steps_count() + 1 + choice(sim.plan.starve_max);
 }
 
+void
+policy_stall_maybe(unsigned int odds)
+{
+	if (steps_count() < stalled_until || choice(odds) != 0)
+		return;
+	stalled = vthread_self();
+	stalled_until = steps_count() + sim.plan.starve_max;
+	policy_quantum = 0;
+}
+
 /* Whoever it is, it may be the one that the caller cannot see. */
 void
 policy_stall_one(void)

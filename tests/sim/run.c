@@ -159,7 +159,7 @@ start_actors(void)
 		rt = any(sim.plan.nb_runtimes);
 		if (actor == ACTOR_EVENT && !task_has_event(rt))
 			continue;
-		if (actor == ACTOR_BOUND || one_in(3))
+		if (actor == ACTOR_BOUND || one_in(2))
 			worker = (int)any(sim.plan.nb_workers[rt]);
 		add_actor(task_start(rt, actor, worker));
 	}
@@ -343,6 +343,7 @@ main_thread(void *arg)
 		sim.rt[i] = NULL; /* nobody is to look at it */
 		weir_runtime_free(rt);
 	}
+	threads_join_last();
 	tasks_drop_references();
 	tasks_check_end();
 	check_hooks();

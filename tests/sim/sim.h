@@ -13,7 +13,8 @@
  *	plan.c		what a seed means
  *	run.c		one run: start, workload, shutdown, what is left
  *	traffic.c	sources, and packets that arrive by the clock
- *	tasks.c		what tasks do
+ *	tasks.c		tasks, and what becomes of them
+ *	actors.c	what they do
  *	threads.c	plain threads: they use tasks, and change workers and sources
  *	checks.c	what must hold while it runs
  */
@@ -165,6 +166,9 @@ policy_not_idle(void);
 /* One of them stays where it is, for as long as that can be. */
 void
 policy_stall_one(void);
+/* The calling thread does, one time in so many: it is where that may hurt. */
+void
+policy_stall_maybe(unsigned int odds);
 /* The calling thread waits for others in a loop. */
 void
 policy_step_back(void);
@@ -201,9 +205,12 @@ bool
 traffic_open(unsigned int i, unsigned int rt);
 void
 traffic_free(unsigned int i);
-/* Nothing comes any more: it is going to be closed. */
+/* The port goes away under its users. */
 void
-traffic_gone(unsigned int i);
+traffic_close(unsigned int i);
+/* Is the worker that polls it in the kernel? */
+bool
+source_home_sleeps(const struct weir_source *src);
 unsigned int
 traffic_rt(unsigned int i);
 /* The clock has moved: what has come? */
@@ -265,6 +272,7 @@ struct sim_task {
 	uint32_t polls;
 	uint64_t queued_since; /* round; 0: it is not */
 	uint32_t queued_polls;
+	uint64_t private_at; /* round */
 	bool dropped_bound;
 };
 extern struct sim_task sim_tasks[TASKS_MAX];
@@ -331,6 +339,9 @@ bool
 task_has_event(unsigned int rt);
 void
 task_post_event(unsigned int rt);
+/* Is one posted that nobody will tell its waiter of? All threads wait. */
+void
+task_check_event(unsigned int rt);
 void
 task_events_free(unsigned int rt);
 /* Received and not delivered. */
@@ -348,6 +359,9 @@ void
 threads_start(void);
 void
 threads_join(void);
+/* Those that need no runtime. */
+void
+threads_join_last(void);
 /* The calling thread sleeps, by the clock. */
 void
 sim_sleep(uint64_t cycles);

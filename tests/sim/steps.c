@@ -118,9 +118,18 @@ sim_step(const char *what)
 		done(step(what, 0), 0);
 }
 
+/* What is being pushed, others do not see yet. */
+static bool
+is_halfway(const char *name)
+{
+	return strcmp(name, "ring enqueue") == 0;
+}
+
 void
 virtual_call(const char *name)
 {
+	if (vthreads_running() && is_halfway(name))
+		policy_stall_maybe(30);
 	sim_step(name);
 }
 

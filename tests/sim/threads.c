@@ -16,6 +16,8 @@
 
 static pthread_t threads[THREADS_MAX];
 static unsigned int nb_threads;
+static pthread_t hammer;
+static bool has_hammer;
 
 static bool
 never(const void *arg)
@@ -121,14 +123,18 @@ use(unsigned int rt)
 	}
 }
 
-/* Wakes without rest, across whatever the others do. */
-static void
-hammer(void)
+/*
+ * Wakes without rest, across whatever the others do: the end of the runtimes
+ * too, since wakers outlive them.
+ */
+static void *
+hammer_main(void *arg)
 {
 	unsigned int i;
 
 	for (i = 0; i < 5 * sim.plan.nb_changes; i++)
 		task_wake_sleepers(1 + any(2));
+	return NULL;
 }
 
 static void *
@@ -136,10 +142,6 @@ user_main(void *arg)
 {
 	unsigned int i;
 
-	if (one_in(3)) {
-		hammer();
-		return NULL;
-	}
 	for (i = 0; i < sim.plan.nb_changes; i++) {
 		use(any_runtime());
 		if (one_in(sim.plan.early_end ? 16 : 2))
@@ -230,8 +232,7 @@ disturb(unsigned int rt)
 		weir_source_alert(traffic_source((unsigned int)i), ENETDOWN);
 		return;
 	}
-	traffic_gone((unsigned int)i);
-	weir_source_close(traffic_source((unsigned int)i), ENODEV);
+	traffic_close((unsigned int)i);
 	seen[SEEN_CLOSED]++;
 }
 
@@ -291,20 +292,26 @@ changer_main(void *arg)
 	return NULL;
 }
 
+static void
+start(void *(*main)(void *arg), void *arg)
+{
+	/* There may be no thread to be had. */
+	if (pthread_create(&threads[nb_threads], NULL, main, arg) == 0)
+		nb_threads++;
+}
+
 void
 threads_start(void)
 {
 	unsigned int i;
 
 	nb_threads = 0;
+	has_hammer = one_in(2) &&
+		     pthread_create(&hammer, NULL, hammer_main, NULL) == 0;
 	for (i = 0; i < sim.plan.nb_threads; i++)
-		if (pthread_create(&threads[nb_threads], NULL, user_main,
-				   NULL) == 0)
-			nb_threads++;
+		start(user_main, NULL);
 	for (i = 0; i < sim.plan.nb_runtimes; i++)
-		if (pthread_create(&threads[nb_threads], NULL, changer_main,
-				   (void *)(uintptr_t)i) == 0)
-			nb_threads++;
+		start(changer_main, (void *)(uintptr_t)i);
 }
 
 void
@@ -314,4 +321,11 @@ threads_join(void)
 
 	for (i = 0; i < nb_threads; i++)
 		pthread_join(threads[i], NULL);
+}
+
+void
+threads_join_last(void)
+{
+	if (has_hammer)
+		pthread_join(hammer, NULL);
 }

@@ -7,6 +7,7 @@
  * and none may overtake another of its flow.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -144,9 +145,16 @@ traffic_rt(unsigned int i)
 }
 
 void
-traffic_gone(unsigned int i)
+traffic_close(unsigned int i)
 {
-	ports[i].gone = true;
+	struct port *p = &ports[i];
+
+	p->gone = true;
+	weir_source_close(weir_source_of(p->priv), ENODEV);
+	if (p->enabled)
+		virtual_failed("N1: port %u is closed, and a worker sleeps on "
+			       "it",
+			       i);
 }
 
 static void
@@ -260,6 +268,8 @@ traffic_free(unsigned int i)
 
 	if (p->priv == NULL)
 		return;
+	if (weir_source_of(p->priv)->error == 0)
+		virtual_failed("port %u is open after the shutdown", i);
 	p->gone = true;
 	weir_source_free(p->priv);
 	p->priv = NULL;
@@ -278,6 +288,8 @@ traffic_recv(struct weir_context *ctx, unsigned int i, struct packet *packets,
 	int rc;
 
 	rc = weir_source_wait_begin(ctx, p->priv);
+	if (rc < 0 && rc != WEIR_PENDING)
+		virtual_failed("a wait ends with %d before it looks", rc);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
@@ -337,10 +349,10 @@ traffic_check_round(uint64_t round)
 	}
 }
 
-static bool
-home_sleeps(const struct port *p)
+bool
+source_home_sleeps(const struct weir_source *src)
 {
-	const struct source_set *home = weir_source_of(p->priv)->set.v;
+	const struct source_set *home = src->set.v;
 
 	return home->sleeper->asleep.v != 0;
 }
@@ -354,7 +366,7 @@ traffic_check_quiet(void)
 		const struct port *p = &ports[i];
 
 		if (is_awaited(p) && !p->liar && p->raise_at == UINT64_MAX &&
-		    home_sleeps(p))
+		    source_home_sleeps(weir_source_of(p->priv)))
 			virtual_failed("N2: port %u has %u packets for its "
 				       "waiter, and its worker sleeps",
 				       i, p->n);
