@@ -73,6 +73,7 @@ kernel_reset(const struct kernel_options *options)
 void
 kernel_left(struct kernel_left *left)
 {
+	kernel_memory_check();
 	*left = kernel_counts;
 }
 

@@ -148,6 +148,9 @@ kernel_thread_start(const char *name, void *(*main)(void *arg), void *arg,
 
 void
 kernel_memory_reset(void);
+/* Has nobody written to what was freed? */
+void
+kernel_memory_check(void);
 void
 kernel_files_reset(void);
 void

@@ -4,8 +4,8 @@
  * The machine's memory: an arena that each run finds empty. The same calls give
  * the same places.
  *
- * Y1 What has been freed holds POISON until it is given out again, and then it
- *    is looked at whether it still does.
+ * Y1 What has been freed holds POISON until it is given out again. It is looked
+ *    at whether it still does then, and when somebody asks what is left.
  * Y2 Rings are DPDK's own, on this memory; mempools are DPDK's with their
  *    caches, before a list of cells.
  */
@@ -29,7 +29,7 @@
 #define LIVE 0x4c495645u
 #define POISON 0xdd
 /* Of a larger one only as much is looked at. */
-#define POISONED_MAX 1024
+#define POISONED_MAX 16384
 #define NAMES_MAX 1024
 #define NAME_LEN 32
 
@@ -100,12 +100,26 @@ static void
 check_poison(const struct block *b)
 {
 	size_t i, n = poisoned(b->class);
+	uint64_t word;
 
-	for (i = 0; i < n; i++)
-		if (b->bytes[i] != POISON)
-			virtual_failed("memory is written after it was freed: "
-				       "byte %zu of %zu or more",
-				       i, class_size(b->class) / 2);
+	for (i = 0; i < n; i += sizeof(word)) {
+		memcpy(&word, b->bytes + i, sizeof(word));
+		if (word != POISON * (UINT64_MAX / UINT8_MAX))
+			virtual_failed("memory of %zu bytes at most is written "
+				       "at %zu after it was freed",
+				       class_size(b->class), i);
+	}
+}
+
+void
+kernel_memory_check(void)
+{
+	const struct block *b;
+	unsigned int i;
+
+	for (i = 0; i < CLASSES; i++)
+		for (b = free_blocks[i]; b != NULL; b = b->next)
+			check_poison(b);
 }
 
 static void *
