@@ -16,8 +16,13 @@
 #define ROUND_STEPS 500
 /* How often it is looked whether a round is over. */
 #define ROUND_LOOK 64
-/* A task that is queued runs within so many rounds. */
-#define QUEUED_ROUNDS 150
+/*
+ * A task that is queued runs within so many rounds. The slowest place is the
+ * inject queue of a node without workers, while the others' have tasks that
+ * always yield: half a run queue leaves it every 254 ticks, some 12 rounds, and
+ * a hundred tasks may have been there before.
+ */
+#define QUEUED_ROUNDS 500
 /* No run needs so long. */
 #define LONGEST (UINT64_C(30) * KERNEL_HZ)
 
