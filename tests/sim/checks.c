@@ -306,18 +306,35 @@ in_chain(const struct task_chain *c, const struct task *t)
 	return false;
 }
 
-/* Is it where no other worker can take it from? */
+static bool
+in_run_queue(const struct run_queue *q, const struct task *t)
+{
+	uint32_t i;
+
+	for (i = (uint32_t)peek64(&q->head); i != peek32(&q->tail); i++)
+		if (q->slots[i % RUN_QUEUE_SIZE].v == t)
+			return true;
+	return false;
+}
+
+/*
+ * Is it where no other worker of its node can take it from, or would do so only
+ * when it came by: with a worker of another node, which has stolen it?
+ */
 static bool
 is_private(const struct sim_task *t)
 {
 	const struct weir_runtime *rt = sim.rt[t->rt];
+	const struct node *home = node_of_home(t->task->home);
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers; i++) {
-		const struct core *c = rt->workers[i]->core;
+		const struct worker *w = rt->workers[i];
+		const struct core *c = w->core;
 
 		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
-		    in_chain(&c->deferred, t->task))
+		    in_chain(&c->deferred, t->task) ||
+		    (w->node != home && in_run_queue(&w->queue, t->task)))
 			return true;
 	}
 	return false;
