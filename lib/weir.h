@@ -12,9 +12,12 @@
 #include <weir_dump.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
+#include <weir_notify.h>
 #include <weir_runtime.h>
+#include <weir_semaphore.h>
 #include <weir_source.h>
 #include <weir_task.h>
 #include <weir_time.h>
+#include <weir_wait.h>
 
 #endif
