@@ -125,6 +125,31 @@ MODEL(channel_two, "a task and a thread receive a value each", 2, 1)
 	weir_receiver_drop(rx);
 }
 
+static void
+send_one(void *what)
+{
+	model_check(weir_try_send(what, &letters[1].value) == 0);
+}
+
+MODEL(channel_turn, "a thread asks for a value that a task waits for", 2, 1)
+{
+	uint64_t value;
+	int rc;
+
+	begin(2, 1);
+	waiter_detach(waiter_spawn(recv_call, &letters[0], received_in_task));
+	model_thread("sender", send_one, tx);
+	rc = weir_try_recv(rx, &value);
+	if (rc == 0)
+		send_one(tx);
+	else
+		model_check(rc == -EAGAIN);
+	scheduler_end();
+	model_check(received == 1 && weir_receiver_len(rx) == 0);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 MODEL(channel_abort, "a receiver is aborted while it is promised a value", 2, 1)
 {
 	struct weir_join *join;
