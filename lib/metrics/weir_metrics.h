@@ -41,7 +41,8 @@ struct weir_worker_stats {
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	/**
 	 * Time it was not parked, so running tasks, polling sources between
-	 * them, or looking for work; as of its last round over its sources.
+	 * them, looking for work, or looking after timers; as of its last round
+	 * over its sources.
 	 */
 	uint64_t busy_ns;
 	uint64_t spawned;	  /**< tasks it started */

@@ -48,9 +48,17 @@ has_tasks(const struct core *c)
 static bool
 poll_asleep(struct core *c)
 {
+	unsigned int fired = 0;
+	bool timers;
+
 	weir__poll_sources(c, rte_rdtsc());
-	fire_timers(c, c->now);
-	return has_tasks(c) || worker_attention(c->worker) != 0;
+	timers = fire_timers(c->worker, c->now, &fired);
+	if (has_tasks(c) || worker_attention(c->worker) != 0)
+		return true;
+	/* It has moved some in the wheel, which is work. */
+	if (timers)
+		counter_add(&c->worker->counters, busy, rte_rdtsc() - c->now);
+	return false;
 }
 
 /* What to do until the next poll: POLL, PAUSE or INTERRUPT. */

@@ -335,15 +335,21 @@ count_busy(struct core *c, uint64_t now)
 void
 weir__poll_sources(struct core *c, uint64_t now);
 
-/* Wakes those whose time has come. now: TSC. */
-static inline void
-fire_timers(struct core *c, uint64_t now)
+/*
+ * Wakes those whose time has come on a worker, and adds how many to *fired. now:
+ * TSC. False if there was nothing to do about timers. Any worker of the node.
+ */
+static inline bool
+fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 {
-	struct timers *ts = &c->worker->timers;
-
-	now = clock_at(ts->clock, now);
-	if (unlikely(timers_due(ts, now)))
-		weir__timers_fire(ts, now);
+	/* Each tick comes here: without timers, no look at the clock. */
+	if (likely(!timers_any(&w->timers)))
+		return false;
+	now = clock_at(w->timers.clock, now);
+	if (likely(!timers_due(&w->timers, now)))
+		return false;
+	*fired += weir__timers_fire(&w->timers, now);
+	return true;
 }
 
 /* park.c */

@@ -247,9 +247,7 @@ weir__rescue_neighbours(struct core *c)
 		if (v->node != w->node || !is_stuck(v, limit))
 			continue;
 		ready = weir__source_set_rescue(&v->sources);
-		if (timers_due(&v->timers, clock_at(v->timers.clock, c->now)))
-			ready += weir__timers_fire(
-				&v->timers, clock_at(v->timers.clock, c->now));
+		fire_timers(v, c->now, &ready);
 		if (ready > 0)
 			counter_add(&w->counters, rescues, ready);
 	}

@@ -256,12 +256,13 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
 static void
 loop(struct core *c, const struct weir_join *until, enum driver driver)
 {
+	unsigned int fired = 0;
 	struct task *t;
 
 	while (!done(c, until, driver)) {
 		c->tick++;
 		c->now = rte_rdtsc();
-		fire_timers(c, c->now);
+		fire_timers(c->worker, c->now, &fired);
 		if ((int32_t)(c->tick - c->next_event) >= 0 ||
 		    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 			maintenance(c, c->now);

@@ -17,6 +17,8 @@
  *    before it waits is late for none.
  */
 
+#include <rte_prefetch.h>
+
 #include "time/timers.h"
 
 #define BATCH 32
@@ -59,6 +61,23 @@ timer_of(struct wheel_timer *w)
 	return container_of(w, struct timer, wheel);
 }
 
+/*
+ * Of the next timer, what its wake-up will touch: its task has not been looked
+ * at since it began to wait. With the lock.
+ */
+static void
+prefetch_next(struct timers *ts)
+{
+	struct wheel_timer *w = weir__wheel_peek(&ts->wheel);
+	const struct timer *t;
+
+	if (w == NULL)
+		return;
+	t = timer_of(w);
+	rte_prefetch0(t->waiter);
+	rte_prefetch0(t + 1);
+}
+
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now)
 {
@@ -76,6 +95,7 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 			waiters[n] = release(timer_of(w));
 		}
 		tell_due(ts);
+		prefetch_next(ts);
 		lock_release(&ts->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(waiters[i]);

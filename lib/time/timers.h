@@ -36,6 +36,13 @@ static_assert(sizeof(struct timer) <= sizeof(struct weir_sleep),
 void
 weir__timers_init(struct timers *ts, const struct clock *clock);
 
+/* Is there any timer, now or a moment ago? */
+static inline bool
+timers_any(const struct timers *ts)
+{
+	return atomic_u64_load(&ts->due, RELAXED) != WHEEL_NEVER;
+}
+
 /* Is it time to call weir__timers_fire()? now: cycles of the clock. */
 static inline bool
 timers_due(const struct timers *ts, uint64_t now)

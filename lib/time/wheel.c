@@ -1,45 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The hierarchical timing wheel of Varghese and Lauck (SOSP 1987, scheme 7).
+ * The hierarchical timing wheel of Varghese and Lauck (SOSP 1987, scheme 7),
+ * with levels of two turns.
  *
  * Level 0 has a slot for each of the next WHEEL_SLOTS ticks, level 1 one for
- * each WHEEL_SLOTS ticks, and so on. A timer lies on the level of the highest digit in which its
- * tick differs from the wheel's. When the wheel comes to a slot of a higher
- * level, its timers move down. So a timer is moved at most once a level, and
+ * each WHEEL_TURN ticks, and so on. A timer lies on the lowest level that
+ * reaches as far as its tick. Before the wheel comes to a slot of a higher level,
+ * the slot's timers move down. So a timer is moved at most once a level, and
  * one that is cancelled before costs an insertion and a removal.
+ *
+ * Timers that lie far apart in memory take long to move, and those of a tick
+ * that has come must not wait for them. A level's next slot is within reach of
+ * the level below as a whole, since that has two turns: it is open. Its timers
+ * move down a few at a time until the wheel comes to it.
  *
  * Empty slots are skipped by bitmaps: time that passes costs nothing.
  *
  * Invariants:
- * W1 A timer on level k agrees with `now` in all digits above k; on level 0 and
- *    in the others its digit k is greater than that of `now`, or it is due.
+ * W1 On level k, whose slots count from tick 0 on, a timer's slot is less than
+ *    WHEEL_SLOTS ahead of the one of `now`; it is that one on level 0 only.
  * W2 A bit of `used` is set if and only if its slot is not empty.
- * W3 `next` is not after the begin of the earliest slot that is not empty.
+ * W3 at[k] is not after the tick at which a timer on level 0 is due, or the
+ *    first slot of level k above opens or, if it is open, begins; `next` is not
+ *    after any of them.
  * W4 No timer is taken before its tick.
+ * W5 Of two timers of a tick, the one that was inserted first is on the higher
+ *    level, or before the other in their slot. So what moves down does so from
+ *    the end, and to the front.
  */
+
+#include <limits.h>
+
+#include <rte_prefetch.h>
 
 #include "time/wheel.h"
 
-#define DIGIT(tick, level) \
-	((unsigned int)((tick) >> WHEEL_BITS * (level)) & (WHEEL_SLOTS - 1))
+/* Smaller: more looks at the wheel. Larger: an open slot empties later. */
+#define CHORE_TICKS 64
+/* Smaller: as above. Larger: who is due then waits for longer. */
+#define CHORE_TIMERS 4
 
+/* The slot of a tick, counted from tick 0 on. */
+static uint64_t
+slot_at(uint64_t tick, unsigned int level)
+{
+	return tick >> WHEEL_BITS * level;
+}
+
+static struct list_link *
+slot_list(struct wheel *w, unsigned int level, uint64_t slot)
+{
+	return &w->slots[level * WHEEL_SLOTS + slot % WHEEL_SLOTS];
+}
+
+/* W1 */
 static unsigned int
 level_of(uint64_t now, uint64_t due)
 {
-	uint64_t differs = (now ^ due) | 1;
+	unsigned int level = 0;
 
-	return (63 - (unsigned int)__builtin_clzll(differs)) / WHEEL_BITS;
-}
-
-/* The tick at which a slot that lies ahead begins. */
-static uint64_t
-begin_of(const struct wheel *w, unsigned int level, unsigned int digit)
-{
-	unsigned int shift = WHEEL_BITS * level;
-	uint64_t below = (UINT64_C(2) << (shift + WHEEL_BITS - 1)) - 1;
-
-	return (w->now & ~below) | (uint64_t)digit << shift;
+	while (slot_at(due, level) - slot_at(now, level) >= WHEEL_SLOTS)
+		level++;
+	return level;
 }
 
 void
@@ -49,27 +72,48 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 
 	w->now = now;
 	w->next = WHEEL_NEVER;
+	w->open = 0;
 	w->n = 0;
-	for (i = 0; i < WHEEL_LEVELS; i++)
+	for (i = 0; i < WHEEL_LEVELS; i++) {
+		w->at[i] = WHEEL_NEVER;
 		for (j = 0; j < WHEEL_WORDS; j++)
 			w->used[i][j] = 0;
+	}
 	for (i = 0; i < WHEEL_LEVELS * WHEEL_SLOTS; i++)
 		list_init(&w->slots[i]);
 }
 
+/* W3: something is to be done on this level at that tick. */
 static void
+bound(struct wheel *w, unsigned int level, uint64_t tick)
+{
+	w->at[level] = RTE_MIN(w->at[level], tick);
+	w->next = RTE_MIN(w->next, tick);
+}
+
+/*
+ * The tick at which a slot of a level above 0 opens. A tick late: no slot begins
+ * there, so `now` gets there with no timer left behind on another level.
+ */
+static uint64_t
+opens_at(unsigned int level, uint64_t slot)
+{
+	return ((slot - 1) << WHEEL_BITS * level) + 1;
+}
+
+/* Where it belongs; its slot's list is the caller's. */
+static struct list_link *
 place(struct wheel *w, struct wheel_timer *t)
 {
-	uint64_t due = RTE_MAX(t->due, w->now), begin;
-	unsigned int level, digit;
+	uint64_t due = RTE_MAX(t->due, w->now), slot;
+	unsigned int level = level_of(w->now, due), i;
 
-	level = level_of(w->now, due);
-	digit = DIGIT(due, level);
-	t->slot = (uint16_t)(level * WHEEL_SLOTS + digit);
-	list_push_back(&w->slots[t->slot], &t->link);
-	w->used[level][digit / 64] |= UINT64_C(1) << digit % 64;
-	begin = begin_of(w, level, digit);
-	w->next = RTE_MIN(w->next, begin);
+	slot = slot_at(due, level);
+	i = slot % WHEEL_SLOTS;
+	t->slot = (uint16_t)(level * WHEEL_SLOTS + i);
+	w->used[level][i / 64] |= UINT64_C(1) << i % 64;
+	bound(w, level, level == 0 ? due : opens_at(level, slot));
+	return &w->slots[t->slot];
 }
 
 void
@@ -77,51 +121,46 @@ weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due)
 {
 	t->due = due;
 	w->n++;
-	place(w, t);
+	list_push_back(place(w, t), &t->link);
+}
+
+/* Takes it off its slot. `at` and `next` stay: too early does no harm (W3). */
+static void
+unlink_timer(struct wheel *w, struct wheel_timer *t)
+{
+	unsigned int level = t->slot / WHEEL_SLOTS;
+	unsigned int i = t->slot % WHEEL_SLOTS;
+
+	list_remove(&t->link);
+	if (list_empty(&w->slots[t->slot]))
+		w->used[level][i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
 void
 weir__wheel_remove(struct wheel *w, struct wheel_timer *t)
 {
-	unsigned int level = t->slot / WHEEL_SLOTS;
-	unsigned int digit = t->slot % WHEEL_SLOTS;
-
-	list_remove(&t->link);
-	if (list_empty(&w->slots[t->slot]))
-		w->used[level][digit / 64] &= ~(UINT64_C(1) << digit % 64);
-	/* `next` stays: too early does no harm (W3). */
+	unlink_timer(w, t);
 	w->n--;
 }
 
-/* The first used slot of a level from `digit` on, or WHEEL_SLOTS. */
-static unsigned int
-first_used(const struct wheel *w, unsigned int level, unsigned int digit)
+/* The first slot of a level in use, from `slot` on; false if none is. */
+static bool
+first_used(const struct wheel *w, unsigned int level, uint64_t *slot)
 {
+	const unsigned int from = *slot % WHEEL_SLOTS;
 	const uint64_t *used = w->used[level];
-	unsigned int i = digit / 64;
-	uint64_t word = used[i] & ~UINT64_C(0) << digit % 64;
+	unsigned int i = from / 64, n;
+	uint64_t word = used[i] & ~UINT64_C(0) << from % 64;
 
-	while (word == 0) {
-		if (++i == WHEEL_WORDS)
-			return WHEEL_SLOTS;
+	for (n = 0; word == 0; n++) {
+		if (n == WHEEL_WORDS)
+			return false;
+		i = (i + 1) % WHEEL_WORDS;
 		word = used[i];
 	}
-	return i * 64 + (unsigned int)__builtin_ctzll(word);
-}
-
-/*
- * The earliest slot that is not empty: a lower level's lies before any of a
- * higher one's (W1). False if there is none.
- */
-static bool
-find_first(const struct wheel *w, unsigned int *level, unsigned int *digit)
-{
-	for (*level = 0; *level < WHEEL_LEVELS; (*level)++) {
-		*digit = first_used(w, *level, DIGIT(w->now, *level));
-		if (*digit < WHEEL_SLOTS)
-			return true;
-	}
-	return false;
+	i = i * 64 + (unsigned int)__builtin_ctzll(word);
+	*slot += (i - from) % WHEEL_SLOTS;
+	return true;
 }
 
 static struct wheel_timer *
@@ -130,57 +169,151 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* The wheel has come to this slot: its timers move to lower levels. */
+/* Moves timers of an open slot to lower levels, n at most. */
 static void
-move_down(struct wheel *w, unsigned int level, unsigned int digit)
+move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 {
-	struct list_link *head = &w->slots[level * WHEEL_SLOTS + digit];
-	struct list_link *l;
+	struct list_link *head = slot_list(w, level, slot);
+	struct wheel_timer *t;
 
-	w->used[level][digit / 64] &= ~(UINT64_C(1) << digit % 64);
-	while ((l = list_pop_front(head)) != NULL)
-		place(w, timer_of(l));
+	for (; n > 0 && !list_empty(head); n--) {
+		t = timer_of(head->prev);
+		unlink_timer(w, t);
+		list_push_front(place(w, t), &t->link);
+	}
+	/* For the next time. */
+	rte_prefetch0(head->prev);
+	if (list_empty(head))
+		w->open &= ~(1u << level);
+	else
+		w->open |= 1u << level;
+}
+
+/* A timer goes: as many move down on each level that has an open slot. */
+static void
+keep_pace(struct wheel *w)
+{
+	unsigned int open, level;
+
+	for (open = w->open; open != 0; open &= open - 1) {
+		level = (unsigned int)__builtin_ctz(open);
+		move_down(w, level, slot_at(w->now, level) + 1, 1);
+	}
+}
+
+/* When to look at a level above 0 again, for what is in it from `slot` on. */
+static void
+look_again(struct wheel *w, unsigned int level, uint64_t slot)
+{
+	w->at[level] = first_used(w, level, &slot) ? opens_at(level, slot) :
+						     WHEEL_NEVER;
+}
+
+/* What is to be done by `now` on a level above 0 when at[level] has come. */
+static void
+tend(struct wheel *w, unsigned int level, uint64_t now)
+{
+	uint64_t slot = slot_at(w->now, level) + 1, begins;
+	uint64_t told = w->at[level];
+
+	w->open &= ~(1u << level);
+	look_again(w, level, slot);
+	/* A bound that was too early: others may come first. */
+	if (w->at[level] > told)
+		return;
+	first_used(w, level, &slot);
+	w->now = RTE_MAX(w->now, w->at[level]);
+	begins = slot << WHEEL_BITS * level;
+	move_down(w, level, slot, now < begins ? CHORE_TIMERS : UINT_MAX);
+	if (w->open & 1u << level)
+		w->at[level] = now + RTE_MIN(begins - now, CHORE_TICKS);
+	else
+		look_again(w, level, slot);
+}
+
+/* The first timer of level 0, if it is due by `now`. */
+static struct wheel_timer *
+take_due(struct wheel *w, uint64_t now)
+{
+	struct wheel_timer *t;
+	uint64_t slot = w->now;
+
+	if (!first_used(w, 0, &slot)) {
+		w->at[0] = WHEEL_NEVER;
+		return NULL;
+	}
+	/* A bound that was too early, as in tend(). */
+	if (slot > w->at[0] || slot > now) {
+		w->at[0] = slot;
+		return NULL;
+	}
+	w->now = slot;
+	t = timer_of(slot_list(w, 0, slot)->next);
+	weir__wheel_remove(w, t);
+	return t;
+}
+
+/* The level that is to be looked at first: of two, the higher (W1). */
+static unsigned int
+first_level(struct wheel *w)
+{
+	unsigned int level, first = 0;
+
+	for (level = 1; level < WHEEL_LEVELS; level++)
+		if (w->at[level] <= w->at[first])
+			first = level;
+	w->next = w->at[first];
+	return first;
 }
 
 struct wheel_timer *
 weir__wheel_advance(struct wheel *w, uint64_t now)
 {
-	unsigned int level, digit;
 	struct wheel_timer *t;
-	uint64_t begin;
+	unsigned int level;
 
 	while (w->next <= now) {
-		if (!find_first(w, &level, &digit)) {
-			w->next = WHEEL_NEVER;
+		level = first_level(w);
+		if (w->next > now)
 			break;
-		}
-		begin = begin_of(w, level, digit);
-		if (begin > now) {
-			w->next = begin;
-			break;
-		}
-		w->now = RTE_MAX(w->now, begin);
 		if (level > 0) {
-			move_down(w, level, digit);
+			tend(w, level, now);
 			continue;
 		}
-		t = timer_of(w->slots[digit].next);
-		weir__wheel_remove(w, t);
-		return t;
+		t = take_due(w, now);
+		if (t != NULL) {
+			keep_pace(w);
+			return t;
+		}
 	}
 	w->now = RTE_MAX(w->now, now);
 	return NULL;
 }
 
 struct wheel_timer *
+weir__wheel_peek(struct wheel *w)
+{
+	struct list_link *head = slot_list(w, 0, w->at[0]);
+
+	return w->at[0] == WHEEL_NEVER || list_empty(head) ?
+		       NULL :
+		       timer_of(head->next);
+}
+
+struct wheel_timer *
 weir__wheel_take(struct wheel *w)
 {
-	unsigned int level, digit;
+	unsigned int level;
 	struct wheel_timer *t;
+	uint64_t slot;
 
-	if (!find_first(w, &level, &digit))
-		return NULL;
-	t = timer_of(w->slots[level * WHEEL_SLOTS + digit].next);
-	weir__wheel_remove(w, t);
-	return t;
+	for (level = 0; level < WHEEL_LEVELS; level++) {
+		slot = slot_at(w->now, level);
+		if (!first_used(w, level, &slot))
+			continue;
+		t = timer_of(slot_list(w, level, slot)->next);
+		weir__wheel_remove(w, t);
+		return t;
+	}
+	return NULL;
 }

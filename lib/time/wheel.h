@@ -12,13 +12,15 @@
 #include "base/list.h"
 
 /*
- * Of a tick's digit; a divisor of 64, tests shrink it. Smaller: timers move down
- * more often. Larger: more memory, 16 bytes a slot.
+ * Of the slots of a level that one slot of the next is worth; a divisor of 64,
+ * tests shrink it. Smaller: timers move down more often. Larger: more memory, 16
+ * bytes a slot.
  */
 #ifndef WHEEL_BITS
 #define WHEEL_BITS 8
 #endif
-#define WHEEL_SLOTS (1u << WHEEL_BITS)
+#define WHEEL_TURN (1u << WHEEL_BITS)
+#define WHEEL_SLOTS (2 * WHEEL_TURN)
 #define WHEEL_LEVELS (64 / WHEEL_BITS)
 #define WHEEL_WORDS ((WHEEL_SLOTS + 63) / 64)
 #define WHEEL_NEVER UINT64_MAX
@@ -33,6 +35,9 @@ struct wheel {
 	uint64_t now;	/* all timers up to here have been taken */
 	uint64_t next;	/* no timer is due before: a bound, for wheel_next() */
 	unsigned int n; /* timers */
+	unsigned int open; /* a set bit: that level has an open slot */
+	/* Ticks; when to look at a level next: a bound. */
+	uint64_t at[WHEEL_LEVELS];
 	/* A set bit: the slot is not empty. */
 	uint64_t used[WHEEL_LEVELS][WHEEL_WORDS];
 	struct list_link slots[WHEEL_LEVELS * WHEEL_SLOTS];
@@ -74,9 +79,14 @@ weir__wheel_remove(struct wheel *w, struct wheel_timer *t);
 struct wheel_timer *
 weir__wheel_advance(struct wheel *w, uint64_t now);
 
+/* One that is due soon, after an advance; NULL if there is none at hand. */
+struct wheel_timer *
+weir__wheel_peek(struct wheel *w);
+
 /*
  * A tick before which no timer is due, for an advance to that tick; WHEEL_NEVER
- * for an empty wheel. It may be too early, at most once for each level.
+ * for an empty wheel. It may be too early: once for each level, and again for
+ * every few timers that are to move down.
  */
 static inline uint64_t
 wheel_next(const struct wheel *w)

@@ -16,15 +16,20 @@ import tempfile
 
 import forward
 import park
+import peers
+import sched_scenarios
 from machine import FOREIGN_LIMIT, Failure, Machine
 from scenario import Setup
 
-SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS}
+SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS,
+             **sched_scenarios.SCENARIOS}
 LEAST_REPS = 7
 # Rounds that are tried, for each that is wanted, before disturbed ones count.
 ROUNDS_PER_REP = 2
 # Longest that a scenario waits for quiet, all its waits together.
 PATIENCE_SECONDS = 120
+BUILT_PEERS = sorted({peer.name for scenario in SCENARIOS.values()
+                      for peer in scenario.peers if peer.built})
 ROW = "{:22}{:>4}  {:14}{:>10}{:>10}{:>10}  {:6}{:>14}"
 
 
@@ -35,16 +40,17 @@ def say(text=""):
 class Patience:
     """Waits for quiet moments, until it has waited for too long."""
 
-    def __init__(self, machine):
+    def __init__(self, machine, seconds):
         self._machine = machine
-        self._left = PATIENCE_SECONDS
+        self._seconds = seconds
+        self._left = seconds
 
     def wait(self):
         if self._left <= 0:
             return
         self._left -= self._machine.wait_quiet(self._left)
         if self._left <= 0:
-            say(f"note: still busy after {PATIENCE_SECONDS} s of waiting; "
+            say(f"note: still busy after {self._seconds} s of waiting; "
                 "not waiting any longer")
 
 
@@ -52,10 +58,14 @@ def disturbed(samples):
     return any(s.foreign > FOREIGN_LIMIT for s in samples.values())
 
 
-def take_rounds(scenario, setup, reps):
+def peers_of(scenario, setup):
+    return [peer for peer in scenario.peers
+            if not peer.built or peer.name in setup.peers]
+
+
+def take_rounds(scenario, setup, reps, patience):
     """Samples of every program by turns: {program: sample} for each round."""
-    programs = ["weir", *(peer.name for peer in scenario.peers)]
-    patience = Patience(setup.machine)
+    programs = ["weir", *(peer.name for peer in peers_of(scenario, setup))]
     rounds, quiet = [], 0
     while quiet < reps and len(rounds) < ROUNDS_PER_REP * reps:
         samples = {}
@@ -90,13 +100,20 @@ def compare(scenario, peer, rounds):
                    or result["median"] >= peer.required)}
 
 
-def run_scenario(scenario, setup, reps):
-    taken = take_rounds(scenario, setup, reps)
+def more_of(scenario, rounds, program):
+    """The further figures of a program, by unit."""
+    return {figure.unit: summary([r[program].more[i] for r in rounds])
+            for i, figure in enumerate(scenario.more)}
+
+
+def run_scenario(scenario, setup, reps, patience):
+    taken = take_rounds(scenario, setup, reps, patience)
     rounds = choose(taken, reps)
     programs = {}
     for program in rounds[0]:
         programs[program] = summary([r[program].value for r in rounds])
         programs[program]["foreign"] = [r[program].foreign for r in rounds]
+        programs[program]["more"] = more_of(scenario, rounds, program)
         if scenario.cost:
             name, function = scenario.cost
             programs[program][name] = function(setup,
@@ -105,7 +122,7 @@ def run_scenario(scenario, setup, reps):
         "workers": scenario.workers, "unit": scenario.unit,
         "programs": programs,
         "ratios": {peer.name: compare(scenario, peer, rounds)
-                   for peer in scenario.peers},
+                   for peer in peers_of(scenario, setup)},
         "rounds_dropped": len(taken) - len(rounds),
         "rounds_disturbed": sum(map(disturbed, rounds)),
     }
@@ -120,16 +137,45 @@ def print_rows(name, scenario, result):
                        *(f"{figures[key]:.2f}"
                          for key in ("median", "min", "max")), scenario.unit,
                        f"{figures[cost]:.2f}" if cost else "").rstrip())
+        for unit, more in figures["more"].items():
+            say(ROW.format("", "", program, *(f"{more[key]:.2f}" for key in
+                                              ("median", "min", "max")),
+                           unit, "").rstrip())
+
+
+def print_limit(name, unit, limit, value, reached):
+    if limit is not None:
+        say(f"{name}: weir {value:.2f} {unit}; goal {limit:g}: "
+            f"{'ok' if reached else 'not reached'}")
+
+
+def print_limits(name, scenario, weir):
+    value = weir["median"]
+    print_limit(name, scenario.unit, scenario.limit, value,
+                scenario.limit is not None
+                and (value >= scenario.limit if scenario.higher_is_better
+                     else value <= scenario.limit))
+    for figure in scenario.more:
+        value = weir["more"][figure.unit]["median"]
+        print_limit(name, figure.unit, figure.limit, value,
+                    figure.limit is not None and value <= figure.limit)
+
+
+def verdict_of(r):
+    if not r["ok"]:
+        return "TOO LOW"
+    if r["goal"] is None:
+        return "no goal"
+    return "ok" if r["median"] >= r["goal"] else "below the goal"
 
 
 def print_notes(name, result):
     for peer, r in result["ratios"].items():
-        verdict = ("TOO LOW" if not r["ok"] else
-                   "ok" if r["median"] >= r["goal"] else "below the goal")
         required = ("nothing required" if r["required"] is None else
                     f"required {r['required']:.2f}")
+        goal = "" if r["goal"] is None else f" goal {r['goal']:.2f},"
         say(f"{name}: weir/{peer} {r['median']:.3f} ({r['min']:.3f} to "
-            f"{r['max']:.3f}); goal {r['goal']:.2f}, {required}: {verdict}")
+            f"{r['max']:.3f});{goal} {required}: {verdict_of(r)}")
     if result["rounds_dropped"]:
         say(f"note: {result['rounds_dropped']} rounds dropped: others used "
             "our CPUs")
@@ -169,13 +215,16 @@ def run(args):
         # A file that cannot be written is better known before the runs.
         with open(args.json, "w", encoding="utf-8"):
             pass
-    setup = Setup(machine, args.seconds, args.huge_dir)
+    built = peers.prepare(BUILT_PEERS, say) if args.peers else frozenset()
+    setup = Setup(machine, args.seconds, args.huge_dir, built)
     report = {"setup": describe(machine, args), "scenarios": {}}
     for name in args.scenarios:
-        result = run_scenario(SCENARIOS[name], setup, args.reps)
+        result = run_scenario(SCENARIOS[name], setup, args.reps,
+                              Patience(machine, args.patience))
         report["scenarios"][name] = result
         say()
         print_rows(name, SCENARIOS[name], result)
+        print_limits(name, SCENARIOS[name], result["programs"]["weir"])
         print_notes(name, result)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
@@ -215,6 +264,13 @@ def parse_arguments():
                         f"{LEAST_REPS}")
     parser.add_argument("--seconds", type=lambda t: whole(t, 1), default=3,
                         metavar="S", help="length of a sample; default: 3")
+    parser.add_argument("--patience", type=lambda t: whole(t, 0),
+                        default=PATIENCE_SECONDS, metavar="S",
+                        help="longest wait of a scenario for quiet moments; "
+                        f"default: {PATIENCE_SECONDS}")
+    parser.add_argument("--peers", action="store_true",
+                        help="beside other schedulers and timers too: "
+                        f"{' '.join(BUILT_PEERS)}; installs what they need")
     parser.add_argument("--json", metavar="FILE", help="where to keep it all")
     parser.add_argument("--huge-dir", metavar="DIR",
                         help="hugetlbfs mount to use instead of --no-huge")

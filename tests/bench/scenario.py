@@ -5,17 +5,25 @@ import collections
 
 # measure: a function (setup, program) that runs "weir", or the peer of that
 # name, once and gives a Sample. cost: a second figure, as its name and a
-# function (setup, value), or None.
+# function (setup, value), or None. limit: what Weir's value should reach, or
+# None. more: a Figure for each value beyond the first that a sample has.
 Scenario = collections.namedtuple(
-    "Scenario", "about workers unit higher_is_better measure peers cost",
-    defaults=(None,))
+    "Scenario", "about workers unit higher_is_better measure peers cost limit "
+    "more", defaults=(None, None, ()))
+
+# A value of which less is better. limit: as of a scenario.
+Figure = collections.namedtuple("Figure", "unit limit")
 
 # required, goal: how many times as good as the peer Weir must, should be;
-# required None: the goal is all there is yet.
-Peer = collections.namedtuple("Peer", "name required goal")
+# required None: the goal is all there is yet; goal None: there is none.
+# built: a program of tests/bench/peers, which --peers adds.
+Peer = collections.namedtuple("Peer", "name required goal built",
+                              defaults=(False,))
 
-# foreign: the share of one CPU that others used meanwhile.
-Sample = collections.namedtuple("Sample", "value foreign")
+# foreign: the share of one CPU that others used meanwhile. more: further
+# values.
+Sample = collections.namedtuple("Sample", "value foreign more", defaults=((),))
 
-# What a run was asked for. huge_dir: None for ordinary pages.
-Setup = collections.namedtuple("Setup", "machine seconds huge_dir")
+# What a run was asked for. huge_dir: None for ordinary pages. peers: the names
+# of those in tests/bench/peers that can be run.
+Setup = collections.namedtuple("Setup", "machine seconds huge_dir peers")

@@ -186,6 +186,85 @@ early_bounds_are_few(void **state)
 	assert_int_equal(wheel.now, due);
 }
 
+/*
+ * So many timers that their slots do not move down at once. In steps of some
+ * ticks each comes with the step that reaches it, whatever the levels.
+ */
+static void
+crowds_come_when_they_are_due(void **state)
+{
+	static struct wheel_timer crowd[20000];
+	const uint64_t begin = (UINT64_C(1) << 3 * WHEEL_BITS) - 70000;
+	uint64_t now = begin, last = begin;
+	struct rand_state r;
+	struct wheel_timer *t;
+	unsigned int i, left = RTE_DIM(crowd);
+
+	rand_seed(&r, unit_seed());
+	weir__wheel_init(&wheel, begin);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i],
+				   begin + 1 + rand_below(&r, 300000));
+	while (left > 0) {
+		now += 1 + rand_below(&r, 200);
+		while ((t = weir__wheel_advance(&wheel, now)) != NULL) {
+			assert_true(t->due > last && t->due <= now);
+			left--;
+		}
+		last = now;
+	}
+}
+
+/*
+ * A slot that begins where one of the level above opens, and that too many are
+ * in to have moved down by then.
+ */
+static void
+a_crowd_comes_where_another_slot_opens(void **state)
+{
+	static struct wheel_timer crowd[1000];
+	const uint64_t turn = UINT64_C(1) << 2 * WHEEL_BITS, begins = 3 * turn;
+	uint64_t now = 0;
+	struct wheel_timer far, *t;
+	unsigned int i, left = RTE_DIM(crowd);
+
+	weir__wheel_init(&wheel, 0);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i], begins + i % WHEEL_TURN);
+	weir__wheel_insert(&wheel, &far, begins + turn);
+	while (left > 0) {
+		now = RTE_MAX(now + 1, RTE_MIN(wheel_next(&wheel), begins - 1));
+		for (; (t = weir__wheel_advance(&wheel, now)) != NULL; left--)
+			assert_int_equal(t->due, now);
+	}
+	assert_ptr_equal(weir__wheel_advance(&wheel, begins + turn), &far);
+}
+
+/* Those of a slot of level 2 have moved down before the wheel comes to it. */
+static void
+a_crowd_moves_down_bit_by_bit(void **state)
+{
+	static struct wheel_timer crowd[1000];
+	const uint64_t turn = UINT64_C(1) << 2 * WHEEL_BITS;
+	uint64_t now = 0, begins = 3 * turn;
+	unsigned int i, level_2, last, most = 0;
+
+	weir__wheel_init(&wheel, 0);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i], begins + i);
+	last = RTE_DIM(crowd);
+	while (now < begins - 1) {
+		now = RTE_MIN(wheel_next(&wheel), begins - 1);
+		assert_null(weir__wheel_advance(&wheel, now));
+		for (i = 0, level_2 = 0; i < RTE_DIM(crowd); i++)
+			level_2 += crowd[i].slot / WHEEL_SLOTS == 2;
+		most = RTE_MAX(most, last - level_2);
+		last = level_2;
+	}
+	assert_int_equal(last, 0);
+	assert_in_range(most, 1, 32);
+}
+
 static void
 take_empties_a_wheel(void **state)
 {
@@ -208,6 +287,9 @@ main(void)
 		cmocka_unit_test(timers_come_when_they_are_due),
 		cmocka_unit_test(time_that_passes_costs_nothing),
 		cmocka_unit_test(early_bounds_are_few),
+		cmocka_unit_test(crowds_come_when_they_are_due),
+		cmocka_unit_test(a_crowd_comes_where_another_slot_opens),
+		cmocka_unit_test(a_crowd_moves_down_bit_by_bit),
 		cmocka_unit_test(take_empties_a_wheel),
 	};
 

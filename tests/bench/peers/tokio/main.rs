@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//! The scenarios of the scheduler on tokio: `tokio-peer SCENARIO WORKERS`
+//! prints a sample as ../../sched.c does.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::{mpsc, Arc};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{oneshot, Notify};
+use tokio::task::yield_now;
+use tokio::time::sleep_until;
+
+const WARM_UP: Duration = Duration::from_millis(100);
+const MEASURE: Duration = Duration::from_millis(400);
+
+/// Runs a future as a task, so on a worker, and waits for it here.
+fn drive<T, F>(rt: &Runtime, f: F) -> T
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    rt.block_on(rt.spawn(f)).unwrap()
+}
+
+fn ns_each(begin: Instant, n: usize) -> Vec<f64> {
+    vec![begin.elapsed().as_nanos() as f64 / n as f64]
+}
+
+fn spin(mut x: u64, steps: u32) -> u64 {
+    for _ in 0..steps {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    x
+}
+
+/// So that the compiler cannot leave out what made the value.
+fn keep(x: u64) {
+    let mut kept = 0;
+    unsafe { std::ptr::write_volatile(&mut kept, x) };
+}
+
+fn spawn_local(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TASKS: usize = 10_000;
+    drive(rt, async {
+        let begin = Instant::now();
+        let handles: Vec<_> = (0..TASKS).map(|_| tokio::spawn(async {})).collect();
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        ns_each(begin, TASKS)
+    })
+}
+
+fn spawn_remote(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TASKS: usize = 10_000;
+    let left = Arc::new(AtomicUsize::new(TASKS));
+    let (done, all_done) = mpsc::channel();
+    let begin = Instant::now();
+    for _ in 0..TASKS {
+        let (left, done) = (left.clone(), done.clone());
+        rt.spawn(async move {
+            if left.fetch_sub(1, AcqRel) == 1 {
+                done.send(()).unwrap();
+            }
+        });
+    }
+    all_done.recv().unwrap();
+    ns_each(begin, TASKS)
+}
+
+fn spawn_join(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const PAIRS: usize = 50_000;
+    drive(rt, async {
+        let begin = Instant::now();
+        for _ in 0..PAIRS {
+            tokio::spawn(async {}).await.unwrap();
+        }
+        ns_each(begin, PAIRS)
+    })
+}
+
+fn link(left: usize, done: oneshot::Sender<()>) {
+    tokio::spawn(async move {
+        if left > 1 {
+            link(left - 1, done);
+        } else {
+            done.send(()).unwrap();
+        }
+    });
+}
+
+fn chained_spawn(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const LINKS: usize = 1_000;
+    drive(rt, async {
+        let (done, all_done) = oneshot::channel();
+        let begin = Instant::now();
+        link(LINKS, done);
+        all_done.await.unwrap();
+        ns_each(begin, LINKS)
+    })
+}
+
+fn yield_many(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TASKS: usize = 200;
+    const YIELDS: usize = 1_000;
+    drive(rt, async {
+        let begin = Instant::now();
+        let yielder = || async {
+            for _ in 0..YIELDS {
+                yield_now().await;
+            }
+        };
+        let handles: Vec<_> = (0..TASKS).map(|_| tokio::spawn(yielder())).collect();
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        ns_each(begin, TASKS * YIELDS)
+    })
+}
+
+/// A task cannot be bound to a worker here; to a runtime of one thread it can.
+fn cross_wake(_rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TRIPS: usize = 10_000;
+    let (mine, theirs) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (their_mine, their_theirs) = (theirs.clone(), mine.clone());
+    let current = || Builder::new_current_thread().build().unwrap();
+    let other = std::thread::spawn(move || {
+        current().block_on(async move {
+            for _ in 0..TRIPS {
+                their_mine.notified().await;
+                their_theirs.notify_one();
+            }
+        })
+    });
+    let figures = current().block_on(async move {
+        let begin = Instant::now();
+        for _ in 0..TRIPS {
+            theirs.notify_one();
+            mine.notified().await;
+        }
+        ns_each(begin, TRIPS)
+    });
+    other.join().unwrap();
+    figures
+}
+
+fn fan_out_steal(rt: &Runtime, workers: usize) -> Vec<f64> {
+    const TASKS: usize = 100_000;
+    const STEPS: u32 = 470;
+    const SPINS: u32 = 2_000;
+    drive(rt, async move {
+        let begin = Instant::now();
+        let mut x = begin.elapsed().as_nanos() as u64 | 1;
+        for _ in 0..SPINS {
+            x = spin(x, STEPS);
+        }
+        keep(x);
+        let cost = begin.elapsed().as_secs_f64() / SPINS as f64;
+        let begin = Instant::now();
+        let handles: Vec<_> = (0..TASKS as u64)
+            .map(|i| {
+                tokio::spawn(async move {
+                    keep(spin(i + 1, STEPS));
+                })
+            })
+            .collect();
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        vec![TASKS as f64 * cost / workers as f64 / begin.elapsed().as_secs_f64()]
+    })
+}
+
+fn cpu_ns() -> f64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
+    t.tv_sec as f64 * 1e9 + t.tv_nsec as f64
+}
+
+fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TIMERS: usize = 100_000;
+    const LEAST_NS: u64 = 100_000_000;
+    const RANGE_NS: u64 = 900_000_000;
+    let late: Arc<Vec<AtomicU32>> = Arc::new((0..TIMERS).map(|_| AtomicU32::new(0)).collect());
+    let noted = late.clone();
+    let before = cpu_ns();
+    drive(rt, async move {
+        let mut x = 88172645463325252;
+        let mut handles = Vec::with_capacity(TIMERS);
+        for i in 0..TIMERS {
+            x = spin(x, 1);
+            let ns = LEAST_NS + x % RANGE_NS;
+            let late = noted.clone();
+            handles.push(tokio::spawn(async move {
+                let deadline = tokio::time::Instant::now() + Duration::from_nanos(ns);
+                sleep_until(deadline).await;
+                late[i].store(deadline.elapsed().as_nanos() as u32, Relaxed);
+            }));
+        }
+        for handle in handles {
+            handle.await.unwrap();
+        }
+    });
+    let cpu = (cpu_ns() - before) / TIMERS as f64;
+    let mut late: Vec<u32> = late.iter().map(|l| l.load(Relaxed)).collect();
+    late.sort_unstable();
+    let us = |i: usize| f64::from(late[i]) / 1e3;
+    vec![cpu, us(TIMERS / 2), us(TIMERS / 100 * 99)]
+}
+
+fn rss() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: f64 = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
+    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64
+}
+
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps its waker and waits for ever.
+struct Waiter(Option<Waker>);
+
+impl Future for Waiter {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0 = Some(cx.waker().clone());
+        WAITING.fetch_add(1, Relaxed);
+        Poll::Pending
+    }
+}
+
+fn memory(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TASKS: usize = 1_000_000;
+    let before = rss();
+    drive(rt, async {
+        for _ in 0..TASKS {
+            tokio::spawn(Waiter(None));
+        }
+        while WAITING.load(Relaxed) < TASKS {
+            yield_now().await;
+        }
+    });
+    vec![(rss() - before) / TASKS as f64]
+}
+
+type Round = fn(&Runtime, usize) -> Vec<f64>;
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let scenarios: [(&str, Round); 9] = [
+        ("spawn_local", spawn_local),
+        ("spawn_remote", spawn_remote),
+        ("spawn_join", spawn_join),
+        ("chained_spawn", chained_spawn),
+        ("yield_many", yield_many),
+        ("cross_wake", cross_wake),
+        ("fan_out_steal", fan_out_steal),
+        ("timers", timers),
+        ("memory", memory),
+    ];
+    let round = scenarios.iter().find(|s| s.0 == arguments[1]).unwrap().1;
+    let workers = arguments[2].parse().unwrap();
+    let rt = Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_time()
+        .build()
+        .unwrap();
+    let rounds = |least: Duration| {
+        let begin = Instant::now();
+        let mut rounds = vec![round(&rt, workers)];
+        // What waits for ever stays: once is all.
+        while arguments[1] != "memory" && begin.elapsed() < least {
+            rounds.push(round(&rt, workers));
+        }
+        rounds
+    };
+    if arguments[1] != "memory" {
+        rounds(WARM_UP);
+    }
+    let rounds = rounds(MEASURE);
+    print!("figures");
+    for i in 0..rounds[0].len() {
+        print!(" {:.4}", median(rounds.iter().map(|r| r[i]).collect()));
+    }
+    println!();
+}

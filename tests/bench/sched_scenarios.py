@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scheduler's scenarios: a program that measures one and ends, by Weir
+(sched.c) and by its peers (peers/).
+
+A sample is one process, which warms up and gives the medians of its rounds.
+"""
+
+import functools
+import os
+import re
+
+from forward import START_SECONDS
+from machine import Account, Failure, Program
+from scenario import Figure, Peer, Sample, Scenario
+
+WEIR = "build/tests/bench/sched"
+PEERS = "build-peers"
+JEMALLOC = "libjemalloc.so.2"
+MEMORY_MB = "1024"
+FIGURES = re.compile(r"^figures((?: \d+\.\d+)+)$", re.MULTILINE)
+
+
+def eal_arguments(setup, workers):
+    first, second = setup.machine.cpus
+    # The main lcore waits, so it may share a CPU with a worker.
+    lcores = [f"0@{first}", f"1@{second}", f"2@{first}"][:workers + 1]
+    memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
+              else ["--no-huge"])
+    return ["--lcores", ",".join(lcores), "-m", MEMORY_MB, *memory,
+            "--file-prefix", f"weir-bench-{os.getpid()}", "--no-pci",
+            "--no-telemetry", "--log-level", "error"]
+
+
+def command(setup, program, scenario, workers):
+    if program == "weir":
+        return [WEIR, *eal_arguments(setup, workers), "--", scenario,
+                str(workers)]
+    if program.startswith("rte_"):
+        return [f"{PEERS}/{program}", *eal_arguments(setup, workers)]
+    # malloc would cost tokio more than its scheduler does.
+    preload = (["env", f"LD_PRELOAD={JEMALLOC}"] if program == "tokio" else [])
+    return ["taskset", "-c", ",".join(map(str, setup.machine.cpus)), *preload,
+            f"{PEERS}/{program}", scenario, str(workers)]
+
+
+def measure(scenario, workers, setup, program):
+    with Program(command(setup, program, scenario, workers)) as running:
+        account = Account(setup.machine.cpus, running.process.pid)
+        found = running.wait_output(FIGURES.search, 2 * START_SECONDS)
+        foreign = account.foreign()
+        if running.process.wait(START_SECONDS) != 0:
+            raise Failure(f"{program}, {scenario}: {running.last_lines()}")
+    value, *more = map(float, found[1].split())
+    return Sample(value, foreign, tuple(more))
+
+
+def peer(name, goal=None):
+    return Peer(name, None, goal, built=True)
+
+
+def scenarios(name, about, unit, peers, higher_is_better=False, limit=None,
+              more=()):
+    """One for each number of workers; peers: {workers: [...]}."""
+    return {f"{name}_{workers}": Scenario(
+        about=about, workers=workers, unit=unit,
+        higher_is_better=higher_is_better,
+        measure=functools.partial(measure, name, workers), peers=those,
+        limit=limit, more=more) for workers, those in peers.items()}
+
+
+SCENARIOS = {
+    **scenarios("spawn_local", "a task spawns 10,000 tasks and awaits each",
+                "ns/task", {1: [peer("tbb", 1.0), peer("tokio")],
+                            2: [peer("tbb", 2.5), peer("tokio")]}),
+    **scenarios("spawn_remote", "a thread spawns 10,000 tasks and blocks until "
+                "the last has ended", "ns/task",
+                {1: [peer("tbb"), peer("tokio")],
+                 2: [peer("tbb", 4.0), peer("tokio")]}),
+    **scenarios("spawn_join", "a task spawns a task and awaits it", "ns/pair",
+                {1: [peer("tbb", 1.5), peer("tokio")],
+                 2: [peer("tbb"), peer("tokio")]}),
+    **scenarios("chained_spawn", "a task spawns the next and ends", "ns/link",
+                {1: [peer("tbb", 1.2), peer("tokio")],
+                 2: [peer("tbb"), peer("tokio")]}),
+    **scenarios("yield_many", "200 tasks yield 1,000 times each", "ns/yield",
+                {1: [peer("tokio")], 2: [peer("tokio")]}),
+    **scenarios("cross_wake", "tasks on two workers wake each other",
+                "ns/trip", {2: [peer("rte_ring", 1 / 1.15), peer("tokio")]}),
+    **scenarios("fan_out_steal", "a task spawns 100,000 tasks of a "
+                "microsecond; the share of CPU time that they get", "share",
+                {2: [peer("tbb"), peer("tokio")]}, higher_is_better=True,
+                limit=0.97),
+    **scenarios("timers", "100,000 tasks sleep for up to a second; what that "
+                "costs, and how late they run", "ns/timer",
+                {1: [peer("rte_timer", 4.0), peer("tokio")],
+                 2: [peer("tokio")]},
+                more=(Figure("us p50", None), Figure("us p99", 10))),
+    **scenarios("memory", "a million tasks that wait", "B/task",
+                {2: [peer("tokio")]}, limit=128),
+}

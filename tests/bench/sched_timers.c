@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Tasks that sleep for a random time, each once. What they cost: the time in
+ * which workers were not idle, a timer; and how late tasks ran, p50 and p99.
+ */
+
+#include <stdlib.h>
+
+#include "scenario.h"
+
+#define TIMERS 100000u
+#define NS_PER_MS UINT64_C(1000000)
+#define LEAST_NS (100 * NS_PER_MS)
+#define RANGE_NS (900 * NS_PER_MS)
+
+struct sleeper {
+	struct weir_sleep sleep;
+	uint64_t ns;
+	uint64_t deadline; /* of the runtime's clock */
+	unsigned int index;
+};
+
+struct driver {
+	uint64_t done; /* the result; nothing is measured here */
+	unsigned int next;
+	bool begun;
+};
+
+static struct weir_join *joins[TIMERS];
+static double late[TIMERS]; /* us */
+
+static int
+poll_sleeper(struct weir_context *ctx, void *state)
+{
+	const struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct sleeper *s = state;
+	int rc;
+
+	if (s->deadline == 0)
+		s->deadline = weir_clock_now(rt) + s->ns;
+	rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+	if (rc == 0)
+		late[s->index] =
+			(double)(weir_clock_now(rt) - s->deadline) / 1e3;
+	return rc;
+}
+
+static const struct weir_task_ops sleeper_ops = {
+	.name = "sleeper",
+	.state_size = sizeof(struct sleeper),
+	.poll = poll_sleeper,
+};
+
+static int
+poll(struct weir_context *ctx, void *state)
+{
+	struct driver *d = state;
+	uint64_t x = UINT64_C(88172645463325252);
+	unsigned int i;
+
+	for (i = 0; i < TIMERS && !d->begun; i++) {
+		struct sleeper s = { .index = i };
+
+		x = spin(x, 1);
+		s.ns = LEAST_NS + x % RANGE_NS;
+		joins[i] = weir_task_spawn(weir_context_runtime(ctx),
+					   &sleeper_ops, &s, NULL);
+		must(joins[i] != NULL, "no task");
+	}
+	d->begun = true;
+	return await_all(ctx, joins, TIMERS, &d->next);
+}
+
+static const struct weir_task_ops driver_ops = {
+	.name = "driver",
+	.state_size = sizeof(struct driver),
+	.poll = poll,
+	.result_size = sizeof(uint64_t),
+};
+
+static double
+busy_ns(struct weir_runtime *rt)
+{
+	struct weir_worker_stats stats;
+	unsigned int i;
+	double sum = 0;
+
+	for (i = 0; i < weir_runtime_nb_workers(rt); i++) {
+		must(weir_worker_stats_get(rt, i, &stats) == 0, "no stats");
+		sum += (double)stats.busy_ns;
+	}
+	return sum;
+}
+
+static void
+round_of(struct weir_runtime *rt, double *figures)
+{
+	double before = busy_ns(rt);
+
+	drive(rt, &driver_ops);
+	figures[0] = (busy_ns(rt) - before) / TIMERS;
+	qsort(late, TIMERS, sizeof(late[0]), by_size);
+	figures[1] = late[TIMERS / 2];
+	figures[2] = late[TIMERS / 100 * 99];
+}
+
+const struct scenario timers = {
+	.name = "timers",
+	.workers = 1,
+	.figures = 3,
+	.task_cells = TIMERS + TIMERS / 2,
+	.round = round_of,
+};
