@@ -10,10 +10,12 @@
 
 #include <weir_common.h>
 #include <weir_dump.h>
+#include <weir_fiber.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_runtime.h>
 #include <weir_source.h>
+#include <weir_stackless.h>
 #include <weir_task.h>
 #include <weir_time.h>
 
