@@ -34,7 +34,7 @@ static_assert(WEIR_FIBER_STACK_MIN == STACK_MIN_SIZE &&
 __thread struct fiber *weir__fiber __attribute__((tls_model("initial-exec")));
 
 /* Goes on with a fiber until it waits or ends. */
-static void
+static __rte_always_inline void
 enter(struct fiber *f)
 {
 	void *fake;
@@ -43,19 +43,23 @@ enter(struct fiber *f)
 	f->outer = weir__fiber;
 	weir__fiber = f;
 	fake = sanitizers_enter(&f->sanitizers, f->stack);
-	weir__fiber_switch(&f->caller_sp, f->sp);
+	weir__fiber_switch(&f->caller_sp, f->sp,
+			   f->ctx != NULL ? 0 : -ECANCELED);
 	sanitizers_entered(fake);
 	/* F3 */
 	weir__fiber = f->outer;
 }
 
-/* Back to enter(). F4 */
-static __rte_noinline void
+/* Back to enter(), and later what that says: 0 or -ECANCELED. F4 */
+static __rte_always_inline int
 leave(struct fiber *f, bool for_ever)
 {
+	int rc;
+
 	sanitizers_leave(&f->sanitizers, for_ever);
-	weir__fiber_switch(&f->sp, f->caller_sp);
+	rc = weir__fiber_switch(&f->sp, f->caller_sp, 0);
 	sanitizers_resumed(&f->sanitizers);
+	return rc;
 }
 
 static void
@@ -194,8 +198,7 @@ weir_fiber_suspend(struct weir_fiber *fiber)
 
 	if (unlikely(f == NULL))
 		return refused(inside(fiber));
-	leave(f, false);
-	return likely(f->ctx != NULL) ? 0 : -ECANCELED;
+	return leave(f, false);
 }
 
 int

@@ -42,11 +42,19 @@ weir__fiber_switch:
 	.cfi_adjust_cfa_offset 8
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
+	movl	%edx, %eax
+	movl	(%rsp), %ecx
+	movzwl	4(%rsp), %edx
 	movq	%rsp, (%rdi)
 	/* Both stacks look the same from here: the rest holds for either. */
 	movq	%rsi, %rsp
-	ldmxcsr	(%rsp)
-	fldcw	4(%rsp)
+	/* To load them takes long, and mostly they are the same. */
+	cmpl	(%rsp), %ecx
+	jne	2f
+	cmpw	4(%rsp), %dx
+	jne	2f
+	.cfi_remember_state
+1:
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%r15
@@ -68,6 +76,11 @@ weir__fiber_switch:
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore rbp
 	ret
+2:
+	.cfi_restore_state
+	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	jmp	1b
 	.cfi_endproc
 	.size	weir__fiber_switch, . - weir__fiber_switch
 
@@ -165,6 +178,7 @@ weir__fiber_switch:
 	.cfi_restore x30
 	add	sp, sp, #176
 	.cfi_adjust_cfa_offset -176
+	mov	w0, w2
 	ret
 	.cfi_endproc
 	.size	weir__fiber_switch, . - weir__fiber_switch

@@ -29,10 +29,12 @@ struct switch_frame {
 
 /*
  * Saves the caller's registers on its stack, and where they are in *save; goes
- * on where the other stack was left.
+ * on where the other stack was left, with that value as what this call returned
+ * there. A caller that does nothing behind it saves the CPU, which expects calls
+ * to return where they were made, one surprise.
  */
-void
-weir__fiber_switch(void **save, void *to);
+int
+weir__fiber_switch(void **save, void *to, int value);
 
 /* Calls a function with an argument, both in registers. It never returns. */
 void

@@ -14,12 +14,13 @@ import statistics
 import sys
 import tempfile
 
+import fiber
 import forward
 import park
 from machine import FOREIGN_LIMIT, Failure, Machine
 from scenario import Setup
 
-SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS}
+SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS, **fiber.SCENARIOS}
 LEAST_REPS = 7
 # Rounds that are tried, for each that is wanted, before disturbed ones count.
 ROUNDS_PER_REP = 2
