@@ -11,6 +11,7 @@
 #include <weir_channel.h>
 #include <weir_common.h>
 #include <weir_dump.h>
+#include <weir_fiber.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_notify.h>
@@ -18,6 +19,7 @@
 #include <weir_runtime.h>
 #include <weir_semaphore.h>
 #include <weir_source.h>
+#include <weir_stackless.h>
 #include <weir_task.h>
 #include <weir_time.h>
 #include <weir_wait.h>

@@ -83,6 +83,7 @@ struct weir_shutdown_report {
 	uint64_t live_tasks;   /**< tasks that did not end */
 	uint64_t ring_entries; /**< notifications left in any queue */
 	uint64_t blocking;     /**< blocking jobs that did not end */
+	uint64_t stacks;       /**< of fibers that did not end */
 	/**
 	 * Some of the tasks that did not end: first those that are inside poll
 	 * or drop, which are what the others wait for.

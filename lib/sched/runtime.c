@@ -157,6 +157,7 @@ free_node(struct node *node)
 		return;
 	weir__inject_fini(&node->inject);
 	weir__cell_pools_fini(&node->home.cells);
+	weir__stack_pool_fini(&node->home.stacks);
 	rte_free(node->workers);
 	rte_free(node->near);
 	rte_free(node);
@@ -190,6 +191,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->index = index;
 	node->id = id;
 	weir__owned_init(&node->home.owned, workers);
+	weir__stack_pool_init(&node->home.stacks, id);
 	weir__idle_init(&node->idle, 0);
 	node->home.hooks = o->hooks != NULL ? &rt->hooks : NULL;
 	node->workers = rte_zmalloc_socket(

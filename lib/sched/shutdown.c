@@ -212,9 +212,13 @@ fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 	unsigned int i;
 
 	memset(report, 0, sizeof(*report));
-	for (i = 0; i < rt->nb_nodes; i++)
-		report->live_tasks +=
-			weir__owned_count(&rt->nodes[i]->home.owned);
+	for (i = 0; i < rt->nb_nodes; i++) {
+		struct task_home *home = &rt->nodes[i]->home;
+
+		report->live_tasks += weir__owned_count(&home->owned);
+		report->stacks +=
+			atomic_u64_load(&home->stacks.in_use, RELAXED);
+	}
 	pthread_mutex_lock(&rt->walk_mutex);
 	for (i = 0; i < rt->nb_nodes && report->nb_running < WEIR_REPORT_TASKS;
 	     i++)

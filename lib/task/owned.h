@@ -12,6 +12,7 @@
 
 #include "base/lock.h"
 #include "task/cell.h"
+#include "task/stack.h"
 #include "task/task.h"
 #include "task/weir_hooks.h"
 
@@ -42,6 +43,7 @@ struct owned {
 /* What the tasks of one node share; a part of the scheduler's node. */
 struct task_home {
 	struct cell_pools cells;
+	struct stack_pool stacks;
 	const struct weir_hooks *hooks; /* NULL: none of those for tasks */
 	struct owned owned;
 };

@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 
+import fiber
 import forward
 import park
 import peers
@@ -22,7 +23,7 @@ from machine import FOREIGN_LIMIT, Failure, Machine
 from scenario import Setup
 
 SCENARIOS = {**forward.SCENARIOS, **park.SCENARIOS,
-             **sched_scenarios.SCENARIOS}
+             **sched_scenarios.SCENARIOS, **fiber.SCENARIOS}
 LEAST_REPS = 7
 # Rounds that are tried, for each that is wanted, before disturbed ones count.
 ROUNDS_PER_REP = 2

@@ -109,7 +109,8 @@ rig_runtime_free(struct weir_runtime *rt)
 {
 	struct weir_shutdown_report report = { .live_tasks = UINT64_MAX,
 					       .ring_entries = UINT64_MAX,
-					       .blocking = UINT64_MAX };
+					       .blocking = UINT64_MAX,
+					       .stacks = UINT64_MAX };
 	int rc = weir_runtime_shutdown(rt, UINT64_MAX, &report);
 
 	/* First, so that the next test finds its lcores. */
@@ -118,6 +119,7 @@ rig_runtime_free(struct weir_runtime *rt)
 	assert_int_equal(report.live_tasks, 0);
 	assert_int_equal(report.ring_entries, 0);
 	assert_int_equal(report.blocking, 0);
+	assert_int_equal(report.stacks, 0);
 	assert_false(rig_runtime_exists("weir"));
 }
 

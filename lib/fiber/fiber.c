@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A fiber is a task whose poll goes on, on the fiber's own stack, from where the
+ * last one left off. For the scheduler it is a task like any other, so there is
+ * nothing here that two threads touch at the same time: whoever holds RUNNING is
+ * on the stack or has just left it (state.h, T3).
+ *
+ * F1 A stack is in use from the fiber's first poll until its function has
+ *    returned, and goes back to its pool in that poll, or in the drop.
+ * F2 A fiber is left only by weir_fiber_suspend() in a poll, or for ever. One
+ *    that is dropped in between is entered once more: no await suspends it any
+ *    more, so that it comes out at its end.
+ * F3 It goes on and is left on the same thread: if the thread gave its worker
+ *    away meanwhile, it has got it back (handoff.c).
+ * F4 On a fiber's stack nothing of a thread's own is looked at by a function
+ *    that also switches: its address may have been that of another thread's.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include <rte_errno.h>
+
+#include "base/log.h"
+#include "fiber/fiber.h"
+#include "fiber/switch.h"
+#include "sched/scheduler.h"
+
+static_assert(WEIR_FIBER_STACK_MIN == STACK_MIN_SIZE &&
+		      WEIR_FIBER_STACK_MAX == STACK_MAX_SIZE,
+	      "what the header says about stacks");
+
+__thread struct fiber *weir__fiber __attribute__((tls_model("initial-exec")));
+
+/* Goes on with a fiber until it waits or ends. */
+static __rte_always_inline void
+enter(struct fiber *f)
+{
+	void *fake;
+
+	weir__overflow_thread();
+	f->outer = weir__fiber;
+	weir__fiber = f;
+	fake = sanitizers_enter(&f->sanitizers, f->stack);
+	weir__fiber_switch(&f->caller_sp, f->sp,
+			   f->ctx != NULL ? 0 : -ECANCELED);
+	sanitizers_entered(fake);
+	/* F3 */
+	weir__fiber = f->outer;
+}
+
+/* Back to enter(), and later what that says: 0 or -ECANCELED. F4 */
+static __rte_always_inline int
+leave(struct fiber *f, bool for_ever)
+{
+	int rc;
+
+	sanitizers_leave(&f->sanitizers, for_ever);
+	rc = weir__fiber_switch(&f->sp, f->caller_sp, 0);
+	sanitizers_resumed(&f->sanitizers);
+	return rc;
+}
+
+static void
+fiber_main(void *arg)
+{
+	struct fiber *f = arg;
+
+	sanitizers_resumed(&f->sanitizers);
+	f->rc = f->task->run(f->task, f->task);
+	f->ended = true;
+	leave(f, true);
+}
+
+/* Its first poll: takes a stack. */
+static struct fiber *
+begin(struct weir_fiber *task, const struct weir_context *ctx)
+{
+	size_t size = task->stack_size;
+	struct stack *s;
+	struct fiber *f;
+
+	if (task->run == NULL) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	if (size == 0)
+		size = WEIR_FIBER_STACK_DEFAULT;
+	s = weir__stack_get(&ctx->task->home->stacks, size);
+	if (s == NULL)
+		return NULL;
+	f = RTE_PTR_ALIGN_FLOOR((struct fiber *)s - 1, WEIR_CACHE_LINE);
+	if (task->stack_measure)
+		weir__stack_clear(s, (uint8_t *)f);
+	*f = (struct fiber){ .task = task, .stack = s };
+	f->sp = switch_prepare(f, fiber_main, f, &f->caller_sp);
+	sanitizers_create(&f->sanitizers);
+	task->reserved = f;
+	return f;
+}
+
+/* F1 */
+static int
+end(struct fiber *f)
+{
+	struct weir_fiber *task = f->task;
+	int rc = f->rc;
+
+	if (task->stack_measure)
+		task->reserved_used = (uint32_t)weir__stack_used(f->stack);
+	task->reserved = NULL;
+	sanitizers_destroy(&f->sanitizers);
+	weir__stack_put(f->stack);
+	/* There is nothing left to poll. */
+	return rc != WEIR_PENDING ? rc : -EPROTO;
+}
+
+int
+weir_fiber_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_fiber *task = state;
+	struct fiber *f = task->reserved;
+
+	if (unlikely(f == NULL)) {
+		f = begin(task, ctx);
+		if (f == NULL)
+			return -rte_errno;
+	}
+	f->ctx = ctx;
+	enter(f);
+	return f->ended ? end(f) : WEIR_PENDING;
+}
+
+void
+weir_fiber_drop(void *state)
+{
+	struct weir_fiber *task = state;
+	struct fiber *f = task->reserved;
+
+	if (f == NULL)
+		return;
+	f->ctx = NULL;
+	enter(f);
+	WEIR_ASSERT(f->ended, "F2: a fiber that was dropped has ended");
+	end(f);
+}
+
+/* The calling thread's fiber, if it is this one. Never inlined: F4. */
+static __rte_noinline struct fiber *
+inside(const struct weir_fiber *task)
+{
+	struct fiber *f = weir__fiber;
+
+	return f != NULL && f->task == task ? f : NULL;
+}
+
+/* And it has its turn, which it has not while a function blocks its thread. */
+static __rte_noinline struct fiber *
+in_poll(const struct weir_fiber *task)
+{
+	struct fiber *f = weir__fiber;
+	const struct core *c = weir__core;
+
+	if (f == NULL || f->task != task || c == NULL || f->ctx != &c->ctx)
+		return NULL;
+	return f;
+}
+
+static __rte_noinline int
+refused(struct fiber *f)
+{
+	const struct task *t;
+
+	if (f == NULL || f->ctx != NULL)
+		return -EINVAL;
+	if (++f->late == WEIR_FIBER_LATE_AWAITS) {
+		t = fiber_task(f);
+		WEIR_LOG(ERR,
+			 "fiber %s (%" PRIx64 ") was cancelled and goes on "
+			 "waiting\n",
+			 t->ops->name, t->id);
+		WEIR_ASSERT(false, "fiber: returns when it is cancelled");
+	}
+	return -ECANCELED;
+}
+
+int
+weir_fiber_may_wait(const struct weir_fiber *fiber)
+{
+	return likely(in_poll(fiber) != NULL) ? 0 : refused(inside(fiber));
+}
+
+int
+weir_fiber_suspend(struct weir_fiber *fiber)
+{
+	struct fiber *f = in_poll(fiber);
+
+	if (unlikely(f == NULL))
+		return refused(inside(fiber));
+	return leave(f, false);
+}
+
+int
+weir_fiber_yield(struct weir_fiber *fiber)
+{
+	const struct fiber *f = in_poll(fiber);
+
+	if (f == NULL)
+		return refused(inside(fiber));
+	weir_context_yield(f->ctx);
+	return weir_fiber_suspend(fiber);
+}
+
+int
+weir_fiber_sleep(struct weir_fiber *fiber, uint64_t ns)
+{
+	struct weir_sleep sleep = { { 0 } };
+	int rc;
+
+	rc = weir_fiber_await(
+		fiber, weir_sleep(weir_fiber_context(fiber), &sleep, ns));
+	weir_sleep_cancel(&sleep);
+	return rc;
+}
+
+int
+weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
+{
+	int rc;
+
+	rc = weir_fiber_await(
+		fiber, weir_join_poll(weir_fiber_context(fiber), join, result));
+	/* Else it is the outcome of the task, or nobody is waiting here. */
+	if (rc == -ECANCELED && weir_fiber_may_wait(fiber) == -ECANCELED)
+		weir_join_detach(join);
+	return rc;
+}
+
+struct weir_context *
+weir_fiber_context(const struct weir_fiber *fiber)
+{
+	const struct fiber *f = in_poll(fiber);
+
+	return f != NULL ? f->ctx : NULL;
+}
+
+struct weir_fiber *
+weir_fiber_current(void)
+{
+	return weir__fiber != NULL ? weir__fiber->task : NULL;
+}
+
+size_t
+weir_fiber_stack_used(const struct weir_fiber *fiber)
+{
+	const struct fiber *f = inside(fiber);
+
+	if (f != NULL && fiber->stack_measure)
+		return weir__stack_used(f->stack);
+	return fiber->reserved_used;
+}

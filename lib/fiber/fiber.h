@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef FIBER_FIBER_H
+#define FIBER_FIBER_H
+
+#include "fiber/sanitizers.h"
+#include "fiber/weir_fiber.h"
+#include "task/stack.h"
+#include "task/task.h"
+
+/* A fiber that has begun and not ended. Lies at the upper end of its stack. */
+struct fiber {
+	struct weir_fiber *task;
+	struct stack *stack;
+	struct weir_context *ctx; /* of its last poll; NULL: cancelled */
+	void *sp;		  /* where it goes on */
+	void *caller_sp;	  /* and whoever polled it */
+	struct fiber *outer;	  /* which the calling thread was in */
+	unsigned int late;	  /* awaits since it was cancelled */
+	int rc;
+	bool ended;
+	struct switch_sanitizers sanitizers;
+};
+
+/* What the calling thread is in, innermost; NULL: its own stack. */
+extern __thread struct fiber *weir__fiber
+	__attribute__((tls_model("initial-exec")));
+
+static inline const struct task *
+fiber_task(const struct fiber *f)
+{
+	return container_of((const uint8_t(*)[])f->task, const struct task,
+			    bytes);
+}
+
+/* overflow.c: the calling thread is about to go on with a fiber. */
+void
+weir__overflow_thread(void);
+
+#endif

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""apps/forms: a job gives the same in each form that a task can have; and what
+a debugger shows of a fiber.
+
+Usage: test_forms.py FORMS
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from weirtest import Skip, Tap, check, lcores
+
+FORMS = sys.argv[1]
+SECONDS = 60
+
+
+def arguments():
+    return [FORMS, "--no-huge", "-m", "256", "--no-pci", "--no-shconf",
+            "--no-telemetry", "--lcores", lcores(2),
+            f"--file-prefix=weir-forms-{os.getpid()}"]
+
+
+def run(argv):
+    return subprocess.run(argv, capture_output=True, text=True,
+                          timeout=SECONDS, stdin=subprocess.DEVNULL)
+
+
+def same_result():
+    done = run(arguments())
+    lines = [line for line in done.stdout.splitlines()
+             if not line.startswith("EAL")]
+    check(done.returncode == 0 and
+          lines == ["machine: 30", "stackless: 30", "fiber: 30"],
+          f"exit {done.returncode}: {done.stdout} {done.stderr}")
+
+
+def frames(where, *commands):
+    """The functions of gdb's backtrace, innermost first."""
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        raise Skip("no gdb")
+    done = run([gdb, "-nx", "-batch", "-ex", "set debuginfod enabled off",
+                "-ex", "set breakpoint pending on", "-ex", f"break {where}",
+                "-ex", "run", *commands, "-ex", "bt", "--args", *arguments()])
+    if re.search("ptrace|Cannot trace|Operation not permitted", done.stderr):
+        raise Skip("may not trace a process")
+    found = re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) ", done.stdout,
+                       re.MULTILINE)
+    check(found, f"no backtrace: {done.stdout} {done.stderr}")
+    return found
+
+
+def expect_order(found, names):
+    at = -1
+    for name in names:
+        check(name in found[at + 1:], f"no {name} in {' '.join(found)}")
+        at = found.index(name, at + 1)
+
+
+# What is between the fiber's functions and the worker's loop.
+BELOW = ["fiber_main", "<signal", "weir_fiber_poll", "weir__worker_main"]
+
+
+def backtrace_at_first():
+    expect_order(frames("fiber_run"), ["fiber_run", *BELOW])
+
+
+def backtrace_after_waits():
+    expect_order(frames("add_square if n == 3"),
+                 ["add_square", "fiber_run", *BELOW])
+
+
+def backtrace_inside_a_wait():
+    expect_order(frames("weir_fiber_suspend"),
+                 ["weir_fiber_suspend", "weir_fiber_sleep", "add_square",
+                  "fiber_run", *BELOW])
+
+
+def main():
+    tap = Tap()
+    tap.run("a job gives the same in each form", same_result)
+    tap.run("gdb sees through a fiber's first frame", backtrace_at_first)
+    tap.run("and after waits", backtrace_after_waits)
+    tap.run("and inside of one", backtrace_inside_a_wait)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Stacks of fibers: sizes, reuse, how deep they were used, and their ends. */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "sched/scheduler.h"
+
+/* The next maps that fail. */
+static struct atomic_u32 failing_maps;
+
+void *
+__real_mmap64(void *address, size_t size, int protection, int flags, int fd,
+	      off_t offset);
+void *
+__wrap_mmap64(void *address, size_t size, int protection, int flags, int fd,
+	      off_t offset);
+
+void *
+__wrap_mmap64(void *address, size_t size, int protection, int flags, int fd,
+	      off_t offset)
+{
+	if (rig_get(&failing_maps) > 0) {
+		atomic_u32_fetch_sub(&failing_maps, 1, RELAXED);
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap64(address, size, protection, flags, fd, offset);
+}
+
+struct job {
+	struct weir_fiber fiber;
+	size_t depth;  /* bytes */
+	size_t inside; /* what it found itself; these are the result */
+	size_t after;
+};
+
+static void
+job_drop(void *state)
+{
+	struct job *j = state;
+
+	weir_fiber_drop(state);
+	j->after = weir_fiber_stack_used(&j->fiber);
+}
+
+static const struct weir_task_ops job_ops = {
+	.name = "deep",
+	.state_size = sizeof(struct job),
+	.poll = weir_fiber_poll,
+	.drop = job_drop,
+	.result_offset = offsetof(struct job, inside),
+	.result_size = 2 * sizeof(size_t),
+};
+
+/* Some hundred bytes a frame, until so much of the stack has been used. */
+static __rte_noinline size_t
+dig(const char *top, size_t depth)
+{
+	char local[256];
+	size_t below;
+
+	memset(local, (int)depth | 1, sizeof(local));
+	__asm__ volatile("" : : "r"(local) : "memory");
+	/* Where a sanitizer keeps `local` says nothing. */
+	if ((size_t)(top - (char *)__builtin_frame_address(0)) >= depth)
+		return 1;
+	below = dig(top, depth);
+	__asm__ volatile("" : : "r"(local) : "memory");
+	return below + 1;
+}
+
+static int
+dig_run(struct weir_fiber *f, void *state)
+{
+	struct job *j = state;
+
+	if (j->depth > 0)
+		dig(__builtin_frame_address(0), j->depth);
+	j->inside = weir_fiber_stack_used(f);
+	return weir_fiber_yield(f);
+}
+
+static int
+run_one(struct job j, size_t used[2])
+{
+	struct weir_join *join;
+
+	j.fiber.run = dig_run;
+	join = weir_task_spawn(rig.rt, &job_ops, &j, NULL);
+	assert_non_null(join);
+	return rig_join(join, used);
+}
+
+static uint64_t
+mapped(const struct weir_runtime *rt)
+{
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < rt->nb_nodes; i++)
+		n += atomic_u64_load(&rt->nodes[i]->home.stacks.mapped,
+				     RELAXED);
+	return n;
+}
+
+static void
+sizes_have_their_bounds(void **state)
+{
+	struct job j = { .depth = 0 };
+
+	j.fiber.stack_size = WEIR_FIBER_STACK_MAX + 1;
+	assert_int_equal(run_one(j, NULL), -EINVAL);
+	j.fiber.stack_size = UINT32_MAX;
+	assert_int_equal(run_one(j, NULL), -EINVAL);
+	assert_int_equal(mapped(rig.rt), 0);
+	j.fiber.stack_size = 1;
+	assert_int_equal(run_one(j, NULL), 0);
+	j.fiber.stack_size = WEIR_FIBER_STACK_MIN;
+	assert_int_equal(run_one(j, NULL), 0);
+	/* Both were of the same size. */
+	assert_int_equal(mapped(rig.rt), 1);
+	j.fiber.stack_size = WEIR_FIBER_STACK_MAX;
+	j.depth = WEIR_FIBER_STACK_MAX - WEIR_FIBER_STACK_MIN;
+	assert_int_equal(run_one(j, NULL), 0);
+	assert_int_equal(mapped(rig.rt), 2);
+	/* Nearly all of it may be used. */
+	j.fiber.stack_size = 0;
+	j.depth = WEIR_FIBER_STACK_DEFAULT - 16384;
+	assert_int_equal(run_one(j, NULL), 0);
+	assert_int_equal(mapped(rig.rt), 3);
+}
+
+static void
+stacks_are_used_again(void **state)
+{
+	struct job j = { .depth = 4096 };
+	unsigned int i;
+
+	for (i = 0; i < 50; i++)
+		assert_int_equal(run_one(j, NULL), 0);
+	assert_int_equal(mapped(rig.rt), 1);
+}
+
+static void
+without_memory_it_fails(void **state)
+{
+	struct job j = { .depth = 0 };
+
+	rig_set(&failing_maps, 1);
+	assert_int_equal(run_one(j, NULL), -ENOMEM);
+	assert_int_equal(rig_get(&failing_maps), 0);
+	assert_int_equal(mapped(rig.rt), 0);
+	assert_int_equal(run_one(j, NULL), 0);
+}
+
+static void
+depth_is_told(void **state)
+{
+	struct job j = { .fiber = { .stack_measure = true } };
+	size_t none[2], used[2];
+
+	assert_int_equal(run_one(j, none), 0);
+	assert_in_range(none[0], 200, 16384);
+	assert_true(none[1] >= none[0]);
+	j.depth = 30000;
+	assert_int_equal(run_one(j, used), 0);
+	assert_in_range(used[0], 30000, 30000 + 16384);
+	assert_in_range(used[1], used[0], 30000 + 16384);
+	/* On the same stack: what the last one did is not counted. */
+	j.depth = 0;
+	assert_int_equal(run_one(j, used), 0);
+	assert_true(used[0] < 20000);
+	j.fiber.stack_measure = false;
+	assert_int_equal(run_one(j, used), 0);
+	assert_int_equal(used[0], 0);
+	assert_int_equal(used[1], 0);
+	assert_int_equal(mapped(rig.rt), 1);
+}
+
+/*
+ * What another process of this program says and how it ends, which overflows a
+ * stack or does something of the kind: see child().
+ */
+static int
+run_child(const char *what, char *output, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+	int fds[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(fds[1], STDERR_FILENO);
+		dup2(fds[1], STDOUT_FILENO);
+		execl("/proc/self/exe", "child", what, NULL);
+		_exit(99);
+	}
+	close(fds[1]);
+	while ((got = read(fds[0], output + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	output[n] = '\0';
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static char output[65536];
+
+/* A sanitizer has a handler of its own, which ends the process its way. */
+static bool
+died(int status)
+{
+	return WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
+				     WEXITSTATUS(status) != 0;
+}
+
+#define LINE "weir: fiber deep ("
+
+static void
+overflow_is_reported(void **state)
+{
+	int status = run_child("overflow", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) == NULL ||
+	    strstr(output, ") has overflowed its stack of 65536 bytes\n") ==
+		    NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static void
+overflow_after_a_wait_elsewhere_is_reported(void **state)
+{
+	int status = run_child("moved", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) == NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static void
+nothing_is_said_unless_asked_for(void **state)
+{
+	int status = run_child("silent", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) != NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static void
+other_faults_are_not_the_stacks(void **state)
+{
+	int status = run_child("null", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) != NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static void
+handler_that_was_there_comes_next(void **state)
+{
+	int status = run_child("handler", output, sizeof(output));
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 42 ||
+	    strstr(output, LINE) == NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static int
+overflow_run(struct weir_fiber *f, void *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < ((struct job *)state)->depth; i++)
+		weir_fiber_yield(f);
+	/* More than there is. */
+	return dig(__builtin_frame_address(0), WEIR_FIBER_STACK_MAX) == 0 ?
+		       -EIO :
+		       0;
+}
+
+static int
+null_run(struct weir_fiber *f, void *state)
+{
+	*(int *)(uintptr_t)((struct job *)state)->depth = 1;
+	return 0;
+}
+
+static void
+end_here(int number)
+{
+	_exit(42);
+}
+
+static int
+child(const char *what)
+{
+	const struct rlimit none = { 0, 0 };
+	struct sigaction action = { .sa_handler = end_here,
+				    .sa_flags = SA_ONSTACK };
+	struct job j = { .fiber = { .run = overflow_run } };
+	unsigned int i;
+
+	setrlimit(RLIMIT_CORE, &none);
+	unit_eal_init(NULL);
+	if (strcmp(what, "handler") == 0)
+		sigaction(SIGSEGV, &action, NULL);
+	if (strcmp(what, "silent") != 0 &&
+	    weir_fiber_overflow_report(STDERR_FILENO) != 0)
+		return 3;
+	if (strcmp(what, "null") == 0)
+		j.fiber.run = null_run;
+	rig.rt = rig_runtime(3);
+	for (i = 0; strcmp(what, "moved") == 0 && i < 100; i++) {
+		j.depth = 1000 + i;
+		weir_join_detach(weir_task_spawn(rig.rt, &job_ops, &j, NULL));
+	}
+	weir_runtime_block_on(rig.rt, &job_ops, &j, NULL);
+	/* It should not have come to this. */
+	return 0;
+}
+
+static void
+report_needs_a_file(void **state)
+{
+	assert_int_equal(weir_fiber_overflow_report(-2), -EINVAL);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TESTS(sizes_have_their_bounds),
+		RIG_TESTS(stacks_are_used_again),
+		RIG_TEST(without_memory_it_fails, 1),
+		RIG_TEST(depth_is_told, 1),
+		cmocka_unit_test(overflow_is_reported),
+		cmocka_unit_test(overflow_after_a_wait_elsewhere_is_reported),
+		cmocka_unit_test(nothing_is_said_unless_asked_for),
+		cmocka_unit_test(other_faults_are_not_the_stacks),
+		cmocka_unit_test(handler_that_was_there_comes_next),
+		cmocka_unit_test(report_needs_a_file),
+	};
+
+	if (argc > 1)
+		return child(argv[1]);
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
