@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A fiber for each port: receives, answers, sends. */
+
+#include <errno.h>
+
+#include "echo.h"
+
+#define BURST 32
+
+struct echo {
+	struct weir_fiber fiber;
+	struct echo_port *port;
+};
+
+/* Keeps the answers, at the front, and frees the others. */
+static uint16_t
+answer_burst(struct echo_port *port, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t i, kept = 0;
+
+	for (i = 0; i < n; i++) {
+		if (answer(pkts[i], &port->me))
+			pkts[kept++] = pkts[i];
+		else
+			rte_pktmbuf_free(pkts[i]);
+	}
+	port->received += n;
+	port->answered += kept;
+	return kept;
+}
+
+static int
+echo_run(struct weir_fiber *f, void *state)
+{
+	struct echo_port *port = ((struct echo *)state)->port;
+	struct rte_mbuf *pkts[BURST];
+	int n;
+
+	for (;;) {
+		n = weir_fiber_await(
+			f, weir_txq_ready(weir_fiber_context(f), port->txq));
+		if (n < 0)
+			return n;
+		n = weir_fiber_await(f, weir_rxq_recv(weir_fiber_context(f),
+						      port->rxq, pkts, BURST));
+		/* Once the link is up again there will be more. */
+		if (n == -ENETDOWN)
+			continue;
+		if (n < 0)
+			return n;
+		n = answer_burst(port, pkts, (uint16_t)n);
+		weir_txq_send(port->txq, pkts, (uint16_t)n);
+	}
+}
+
+static const struct weir_task_ops echo_ops = {
+	.name = "echo",
+	.state_size = sizeof(struct echo),
+	.poll = weir_fiber_poll,
+	.drop = weir_fiber_drop,
+};
+
+struct weir_join *
+echo_spawn(struct weir_runtime *rt, struct echo_port *port)
+{
+	const struct echo e = { .fiber = { .run = echo_run }, .port = port };
+
+	return weir_task_spawn(rt, &echo_ops, &e, NULL);
+}

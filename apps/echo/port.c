@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "echo.h"
+
+#define DESCRIPTORS 512
+#define POOL_CACHE 256u
+/* In the rings, held back, and in caches. */
+#define MBUFS(nb_workers)                    \
+	(2u * DESCRIPTORS + WEIR_BURST_MAX + \
+	 ((nb_workers) + 1) * 2 * POOL_CACHE)
+
+/* One queue each way, with interrupts if there are any. */
+static int
+configure(uint16_t id)
+{
+	struct rte_eth_conf conf = { .intr_conf.rxq = 1 };
+	int rc;
+
+	rc = rte_eth_dev_configure(id, 1, 1, &conf);
+	if (rc == 0)
+		return 0;
+	conf.intr_conf.rxq = 0;
+	return rte_eth_dev_configure(id, 1, 1, &conf);
+}
+
+static int
+start(struct echo_port *port, unsigned int nb_workers)
+{
+	unsigned int node = (unsigned int)rte_eth_dev_socket_id(port->id);
+	uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	int rc;
+
+	snprintf(name, sizeof(name), "echo_%u", port->id);
+	port->pool =
+		rte_pktmbuf_pool_create(name, MBUFS(nb_workers), POOL_CACHE, 0,
+					RTE_MBUF_DEFAULT_BUF_SIZE, (int)node);
+	if (port->pool == NULL)
+		return -rte_errno;
+	rc = configure(port->id);
+	if (rc == 0)
+		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd);
+	if (rc == 0)
+		rc = rte_eth_rx_queue_setup(port->id, 0, rxd, node, NULL,
+					    port->pool);
+	if (rc == 0)
+		rc = rte_eth_tx_queue_setup(port->id, 0, txd, node, NULL);
+	if (rc == 0)
+		rc = rte_eth_macaddr_get(port->id, &port->me.mac);
+	if (rc == 0)
+		rc = rte_eth_dev_start(port->id);
+	return rc;
+}
+
+int
+port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers)
+{
+	int rc;
+
+	port->id = id;
+	rc = start(port, nb_workers);
+	if (rc < 0)
+		fprintf(stderr, "weir-echo: port %u does not start: %s\n", id,
+			rte_strerror(-rc));
+	return rc;
+}
+
+unsigned int
+port_close(struct echo_port *port)
+{
+	unsigned int left;
+
+	weir_rxq_free(port->rxq);
+	weir_txq_free(port->txq);
+	rte_eth_dev_stop(port->id);
+	rte_eth_dev_close(port->id);
+	if (port->pool == NULL)
+		return 0;
+	left = rte_mempool_in_use_count(port->pool);
+	rte_mempool_free(port->pool);
+	return left;
+}
