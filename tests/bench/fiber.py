@@ -33,8 +33,7 @@ def scenario(pairs, required, about):
                     peers=[Peer("stackless", required, 0.5)])
 
 
-# A turn of a fiber costs at most twice the other's, as long as the stacks' pages
-# are in the TLB.
+# A turn of a fiber costs at most twice the other's.
 SCENARIOS = {
     "fiber_pair": scenario(
         1, 0.5, "two fibers wake each other by turns"),
