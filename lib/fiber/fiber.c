@@ -248,7 +248,11 @@ weir_fiber_context(const struct weir_fiber *fiber)
 struct weir_fiber *
 weir_fiber_current(void)
 {
-	return weir__fiber != NULL ? weir__fiber->task : NULL;
+	struct fiber *f = weir__fiber;
+
+	if (f == NULL || (f->ctx != NULL && in_poll(f->task) == NULL))
+		return NULL;
+	return f->task;
 }
 
 size_t

@@ -190,7 +190,10 @@ weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result);
 WEIR_API struct weir_context *
 weir_fiber_context(const struct weir_fiber *fiber);
 
-/** The fiber that the calling thread is in, or NULL. */
+/**
+ * The fiber that calls, or NULL: elsewhere, and in a function of its
+ * weir_block_in_place(), where it must not wait.
+ */
 WEIR_API struct weir_fiber *
 weir_fiber_current(void);
 

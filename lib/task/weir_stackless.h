@@ -69,7 +69,8 @@ struct weir_place {
  * Labels lie where no other switch has any: beyond the values of its type, which
  * makes the compiler speak.
  */
-#define WEIR_LABEL_(line) (((unsigned __int128)1 << 64) + (line))
+__extension__ typedef unsigned __int128 weir_label_;
+#define WEIR_LABEL_(line) (((weir_label_)1 << 64) + (line))
 
 /* What it would only warn of, if anything, is an error in between. */
 #ifdef __clang__

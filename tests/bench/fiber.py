@@ -30,11 +30,10 @@ def scenario(pairs, required, about):
     return Scenario(about=about, workers=1, unit="ns",
                     higher_is_better=False,
                     measure=functools.partial(measure, pairs),
-                    peers=[Peer("stackless", required, 0.7)])
+                    peers=[Peer("stackless", required, 0.5)])
 
 
-# A turn of a fiber costs at most twice the other's, as long as the stacks' pages
-# are in the TLB.
+# A turn of a fiber costs at most twice the other's.
 SCENARIOS = {
     "fiber_pair": scenario(
         1, 0.5, "two fibers wake each other by turns"),

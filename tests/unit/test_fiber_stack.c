@@ -40,6 +40,24 @@ __wrap_mmap64(void *address, size_t size, int protection, int flags, int fd,
 	return __real_mmap64(address, size, protection, flags, fd, offset);
 }
 
+/* A kernel that has no guards in page tables. */
+static bool old_kernel;
+
+int
+__real_madvise(void *address, size_t size, int advice);
+int
+__wrap_madvise(void *address, size_t size, int advice);
+
+int
+__wrap_madvise(void *address, size_t size, int advice)
+{
+	if (old_kernel && advice != MADV_NOHUGEPAGE) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_madvise(address, size, advice);
+}
+
 struct job {
 	struct weir_fiber fiber;
 	size_t depth;  /* bytes */
@@ -244,6 +262,15 @@ overflow_is_reported(void **state)
 }
 
 static void
+old_kernels_guard_too(void **state)
+{
+	int status = run_child("old", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) == NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+static void
 overflow_after_a_wait_elsewhere_is_reported(void **state)
 {
 	int status = run_child("moved", output, sizeof(output));
@@ -315,6 +342,7 @@ child(const char *what)
 	struct job j = { .fiber = { .run = overflow_run } };
 	unsigned int i;
 
+	old_kernel = strcmp(what, "old") == 0;
 	setrlimit(RLIMIT_CORE, &none);
 	unit_eal_init(NULL);
 	if (strcmp(what, "handler") == 0)
@@ -349,6 +377,7 @@ main(int argc, char **argv)
 		RIG_TEST(without_memory_it_fails, 1),
 		RIG_TEST(depth_is_told, 1),
 		cmocka_unit_test(overflow_is_reported),
+		cmocka_unit_test(old_kernels_guard_too),
 		cmocka_unit_test(overflow_after_a_wait_elsewhere_is_reported),
 		cmocka_unit_test(nothing_is_said_unless_asked_for),
 		cmocka_unit_test(other_faults_are_not_the_stacks),
