@@ -8,13 +8,18 @@
  * All that an application without ports needs. See weir_ethdev.h for ports.
  */
 
+#include <weir_channel.h>
 #include <weir_common.h>
 #include <weir_dump.h>
 #include <weir_hooks.h>
 #include <weir_metrics.h>
+#include <weir_notify.h>
+#include <weir_oneshot.h>
 #include <weir_runtime.h>
+#include <weir_semaphore.h>
 #include <weir_source.h>
 #include <weir_task.h>
 #include <weir_time.h>
+#include <weir_wait.h>
 
 #endif

@@ -334,23 +334,52 @@ next_id(struct weir_runtime *rt, struct core *c)
 	       counter_get(&c->worker->counters, spawned);
 }
 
-struct task *
-weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state,
-		 const struct weir_spawn_attr *attr)
+/* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
+static struct task *
+alloc_cell(struct core *c, struct node *home, size_t size)
 {
 	struct task *t;
 
 	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
-			     ops->state_size);
+			     size);
 	if (unlikely(t == NULL))
 		return NULL;
 	if (c != NULL)
 		atomic_u64_add_owner(&c->worker->cells, 1);
 	else
 		atomic_u64_fetch_add(&home->rt->cells, 1, RELAXED);
-	init_task(t, home, ops, state, attr);
 	return t;
+}
+
+struct task *
+weir__task_alloc(struct core *c, struct node *home,
+		 const struct weir_task_ops *ops, const void *state,
+		 const struct weir_spawn_attr *attr)
+{
+	struct task *t = alloc_cell(c, home, ops->state_size);
+
+	if (likely(t != NULL))
+		init_task(t, home, ops, state, attr);
+	return t;
+}
+
+void *
+weir__object_alloc(struct weir_runtime *rt, size_t size)
+{
+	struct core *c = core_of(rt);
+	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
+	struct task *t = alloc_cell(c, home, size);
+
+	if (unlikely(t == NULL))
+		return NULL;
+	t->home = &home->home;
+	return t->bytes;
+}
+
+void
+weir__object_free(void *object)
+{
+	weir__cell_put(container_of(object, struct task, bytes));
 }
 
 void

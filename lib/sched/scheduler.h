@@ -279,6 +279,15 @@ weir__task_alloc(struct core *c, struct node *home,
 		 const struct weir_task_ops *ops, const void *state,
 		 const struct weir_spawn_attr *attr);
 
+/*
+ * A cell that holds no task but `size` bytes of something that tasks share,
+ * aligned as a task's state. Any thread; it may outlive the runtime.
+ */
+void *
+weir__object_alloc(struct weir_runtime *rt, size_t size);
+void
+weir__object_free(void *object);
+
 /* It will be started, or refused: gives it its id and tells the hook. */
 void
 weir__task_announce(struct core *c, struct task *t);

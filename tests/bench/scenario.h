@@ -32,7 +32,8 @@ struct scenario {
 };
 
 extern const struct scenario spawn_local, spawn_remote, spawn_join,
-	chained_spawn, yield_many, cross_wake, fan_out_steal, timers, memory;
+	chained_spawn, yield_many, ping_pong_oneshot, ping_pong_chan,
+	cross_wake, fan_out_steal, mpsc, timers, memory;
 
 /* Says so and ends the program unless it holds. */
 void

@@ -26,8 +26,10 @@
 #define MEASURE_S 0.4
 
 static const struct scenario *const scenarios[] = {
-	&spawn_local, &spawn_remote,  &spawn_join, &chained_spawn, &yield_many,
-	&cross_wake,  &fan_out_steal, &timers,	   &memory,
+	&spawn_local,	 &spawn_remote, &spawn_join,
+	&chained_spawn,	 &yield_many,	&ping_pong_oneshot,
+	&ping_pong_chan, &cross_wake,	&fan_out_steal,
+	&mpsc,		 &timers,	&memory,
 };
 
 double rss_at_start;

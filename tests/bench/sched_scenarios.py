@@ -86,12 +86,20 @@ SCENARIOS = {
     **scenarios("yield_many", "200 tasks yield 1,000 times each", "ns/yield",
                 {1: [peer("tokio"), peer("go")],
                  2: [peer("tokio"), peer("go")]}),
+    **scenarios("ping_pong_oneshot", "1,000 tasks, each with a partner and two "
+                "oneshots", "ns/task", {1: [peer("tokio", 4.0)],
+                                        2: [peer("tokio")]}),
+    **scenarios("ping_pong_chan", "1,000 pairs and their channels of one place, "
+                "100 trips", "ns/trip", {1: [peer("tokio", 4.0)],
+                                         2: [peer("tokio")]}),
     **scenarios("cross_wake", "tasks on two workers wake each other",
                 "ns/trip", {2: [peer("rte_ring", 1 / 1.15), peer("tokio")]}),
     **scenarios("fan_out_steal", "a task spawns 100,000 tasks of a "
                 "microsecond; the share of CPU time that they get", "share",
                 {2: [peer("tbb"), peer("tokio"), peer("go")]},
                 higher_is_better=True, limit=0.97),
+    **scenarios("mpsc", "two senders on a worker, a receiver on another",
+                "ns/value", {2: [peer("tokio")]}),
     **scenarios("timers", "100,000 tasks sleep for up to a second; what that "
                 "costs, and how late they run", "ns/timer",
                 {1: [peer("rte_timer", 4.0), peer("tokio"), peer("go")],

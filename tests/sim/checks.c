@@ -16,8 +16,13 @@
 #define ROUND_STEPS 500
 /* How often it is looked whether a round is over. */
 #define ROUND_LOOK 64
-/* A task that is queued runs within so many rounds. */
-#define QUEUED_ROUNDS 150
+/*
+ * A task that is queued runs within so many rounds. The slowest place is the
+ * inject queue of a node without workers, while the others' have tasks that
+ * always yield: half a run queue leaves it every 254 ticks, some 12 rounds, and
+ * a hundred tasks may have been there before.
+ */
+#define QUEUED_ROUNDS 500
 /* No run needs so long. */
 #define LONGEST (UINT64_C(30) * KERNEL_HZ)
 
@@ -301,18 +306,35 @@ in_chain(const struct task_chain *c, const struct task *t)
 	return false;
 }
 
-/* Is it where no other worker can take it from? */
+static bool
+in_run_queue(const struct run_queue *q, const struct task *t)
+{
+	uint32_t i;
+
+	for (i = (uint32_t)peek64(&q->head); i != peek32(&q->tail); i++)
+		if (q->slots[i % RUN_QUEUE_SIZE].v == t)
+			return true;
+	return false;
+}
+
+/*
+ * Is it where no other worker of its node can take it from, or would do so only
+ * when it came by: with a worker of another node, which has stolen it?
+ */
 static bool
 is_private(const struct sim_task *t)
 {
 	const struct weir_runtime *rt = sim.rt[t->rt];
+	const struct node *home = node_of_home(t->task->home);
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers; i++) {
-		const struct core *c = rt->workers[i]->core;
+		const struct worker *w = rt->workers[i];
+		const struct core *c = w->core;
 
 		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
-		    in_chain(&c->deferred, t->task))
+		    in_chain(&c->deferred, t->task) ||
+		    (w->node != home && in_run_queue(&w->queue, t->task)))
 			return true;
 	}
 	return false;

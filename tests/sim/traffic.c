@@ -20,6 +20,12 @@
 
 #define QUEUE_MAX 32
 #define ROUNDS_MAX 400
+/*
+ * A worker that believes in an interrupt which never comes sleeps for so long
+ * (UNTRUSTED_MS of source_sleep.c), and as long again while others keep it from
+ * its step.
+ */
+#define BELIEF_CYCLES (2 * 10 * (KERNEL_HZ / 1000))
 
 struct port {
 	unsigned int rt;
@@ -41,8 +47,9 @@ struct port {
 	bool enabled; /* the interrupt */
 	bool liar;    /* it never comes */
 	uint64_t lateness;
-	uint64_t raise_at; /* UINT64_MAX: not raised */
-	uint64_t ready_since;
+	uint64_t raise_at;	 /* UINT64_MAX: not raised */
+	uint64_t ready_since;	 /* round */
+	uint64_t believed_since; /* UINT64_MAX: nobody sleeps beside its lie */
 };
 
 static struct port ports[SOURCES_MAX];
@@ -248,6 +255,7 @@ traffic_open(unsigned int i, unsigned int rt)
 	p->lateness = one_in(2) ? 0 : any(50000);
 	p->raise_at = UINT64_MAX;
 	p->ready_since = UINT64_MAX;
+	p->believed_since = UINT64_MAX;
 	p->fd = kernel_file_open();
 	priv = weir_source_create(sim.rt[rt], &port_ops[any(3)],
 				  any(sim.plan.nb_workers[rt]), sizeof(*priv));
@@ -330,6 +338,27 @@ is_awaited(const struct port *p)
 	       (p->n > 0 || is_dry(p));
 }
 
+bool
+source_home_sleeps(const struct weir_source *src)
+{
+	const struct source_set *home = src->set.v;
+
+	return home->sleeper->asleep.v != 0;
+}
+
+/* Its worker sleeps, and nothing but the time will wake it. */
+static bool
+is_believed(struct port *p)
+{
+	if (!p->liar || !source_home_sleeps(weir_source_of(p->priv))) {
+		p->believed_since = UINT64_MAX;
+		return false;
+	}
+	if (p->believed_since == UINT64_MAX)
+		p->believed_since = kernel_now();
+	return kernel_now() - p->believed_since < BELIEF_CYCLES;
+}
+
 void
 traffic_check_round(uint64_t round)
 {
@@ -340,21 +369,13 @@ traffic_check_round(uint64_t round)
 
 		if (!is_awaited(p) || sim.plan.current_thread[p->rt])
 			p->ready_since = UINT64_MAX;
-		else if (p->ready_since == UINT64_MAX)
+		else if (is_believed(p) || p->ready_since == UINT64_MAX)
 			p->ready_since = round;
 		else if (round - p->ready_since > ROUNDS_MAX)
 			virtual_failed("L1: port %u has %u packets, and its "
 				       "waiter sleeps since %d rounds",
 				       i, p->n, ROUNDS_MAX);
 	}
-}
-
-bool
-source_home_sleeps(const struct weir_source *src)
-{
-	const struct source_set *home = src->set.v;
-
-	return home->sleeper->asleep.v != 0;
 }
 
 void

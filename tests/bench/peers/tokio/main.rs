@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{oneshot, Notify};
+use tokio::sync::{mpsc::channel, oneshot, Notify};
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
@@ -122,6 +122,78 @@ fn yield_many(rt: &Runtime, _workers: usize) -> Vec<f64> {
             handle.await.unwrap();
         }
         ns_each(begin, TASKS * YIELDS)
+    })
+}
+
+fn ping_pong_oneshot(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const PAIRS: usize = 1_000;
+    drive(rt, async {
+        let begin = Instant::now();
+        let ping = || async {
+            let (there, pong) = oneshot::channel();
+            let (back, ping) = oneshot::channel();
+            tokio::spawn(async move {
+                let value: u64 = pong.await.unwrap();
+                back.send(value).unwrap();
+            });
+            there.send(1).unwrap();
+            ping.await.unwrap();
+        };
+        let handles: Vec<_> = (0..PAIRS).map(|_| tokio::spawn(ping())).collect();
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        ns_each(begin, PAIRS)
+    })
+}
+
+fn ping_pong_chan(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const PAIRS: usize = 1_000;
+    const TRIPS: usize = 100;
+    drive(rt, async {
+        let begin = Instant::now();
+        let mut handles = Vec::with_capacity(2 * PAIRS);
+        for _ in 0..PAIRS {
+            let (there, mut pong) = channel::<u64>(1);
+            let (back, mut ping) = channel::<u64>(1);
+            handles.push(tokio::spawn(async move {
+                for i in 0..TRIPS as u64 {
+                    there.send(i).await.unwrap();
+                    ping.recv().await.unwrap();
+                }
+            }));
+            handles.push(tokio::spawn(async move {
+                for _ in 0..TRIPS {
+                    back.send(pong.recv().await.unwrap()).await.unwrap();
+                }
+            }));
+        }
+        for handle in handles {
+            handle.await.unwrap();
+        }
+        ns_each(begin, PAIRS * TRIPS)
+    })
+}
+
+/// Its tasks go where they like: none can be bound to a worker.
+fn mpsc_channel(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const CAPACITY: usize = 1_024;
+    const NUMBERS: usize = 500_000;
+    drive(rt, async {
+        let begin = Instant::now();
+        let (tx, mut rx) = channel::<u64>(CAPACITY);
+        for _ in 0..2 {
+            let tx = tx.clone();
+            tokio::spawn(async move {
+                for i in 0..NUMBERS as u64 {
+                    tx.send(i).await.unwrap();
+                }
+            });
+        }
+        for _ in 0..2 * NUMBERS {
+            rx.recv().await.unwrap();
+        }
+        ns_each(begin, 2 * NUMBERS)
     })
 }
 
@@ -259,14 +331,17 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let scenarios: [(&str, Round); 9] = [
+    let scenarios: [(&str, Round); 12] = [
         ("spawn_local", spawn_local),
         ("spawn_remote", spawn_remote),
         ("spawn_join", spawn_join),
         ("chained_spawn", chained_spawn),
         ("yield_many", yield_many),
+        ("ping_pong_oneshot", ping_pong_oneshot),
+        ("ping_pong_chan", ping_pong_chan),
         ("cross_wake", cross_wake),
         ("fan_out_steal", fan_out_steal),
+        ("mpsc", mpsc_channel),
         ("timers", timers),
         ("memory", memory),
     ];

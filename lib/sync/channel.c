@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Channels.
+ *
+ * The values lie in blocks, each of which is a ring: one of the channel's
+ * capacity, or a list of them that grows. A waiter in front is not given a value
+ * or its place but the right to one, which it uses when it comes back: so a
+ * value is always with its sender, in a block, or with its receiver, and whoever
+ * gives up gives the right to the next.
+ *
+ * Invariants:
+ * Y8  values in blocks + places promised to senders <= capacity, and values
+ *     promised to receivers <= values in blocks.
+ * Y9  Values leave the blocks in the order in which they came.
+ * Y10 After close, or with the last receiver, nothing comes into a block; what
+ *     is in them then is received or dropped, once.
+ * Y11 Memory is got and given back without the lock.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "base/race.h"
+#include "sync/wait.h"
+#include "sync/weir_channel.h"
+
+enum side {
+	SENDERS,
+	RECEIVERS,
+};
+
+/*
+ * Values in a block of an unbounded channel. Smaller: memory is got more often.
+ * Larger: an empty channel takes more.
+ */
+#ifndef CHANNEL_BLOCK_SIZE
+#define CHANNEL_BLOCK_SIZE 256
+#endif
+
+struct block {
+	struct block *next;
+	uint32_t first, n, room; /* values */
+	uint8_t values[] __attribute__((aligned(16)));
+};
+
+struct channel {
+	struct sync sync;
+	size_t capacity;
+	uint32_t size;
+	uint32_t ends[2]; /* senders and receivers */
+	uint32_t refs;	  /* of those who are not done with the memory */
+	bool closed;
+	size_t promised[2]; /* places, values */
+	size_t n;
+	/* Receivers take from the first, senders fill the last. */
+	struct block *first, *last;
+	void (*drop)(void *value);
+};
+
+static struct channel *
+channel_of(const void *end)
+{
+	return (struct channel *)(uintptr_t)end;
+}
+
+static struct block *
+alloc_block(const struct channel *c, uint32_t room)
+{
+	struct block *b;
+
+	b = rte_malloc_socket("weir_channel",
+			      sizeof(*b) + (size_t)room * c->size,
+			      WEIR_CACHE_LINE, SOCKET_ID_ANY);
+	race_acquire(RACE_HEAP);
+	if (b == NULL)
+		return NULL;
+	b->next = NULL;
+	b->first = 0;
+	b->n = 0;
+	b->room = room;
+	return b;
+}
+
+static void
+free_blocks(struct block *b)
+{
+	struct block *next;
+
+	for (; b != NULL; b = next) {
+		next = b->next;
+		race_release(RACE_HEAP);
+		rte_free(b);
+	}
+}
+
+/* Nothing comes any more. */
+static bool
+is_ended(const struct channel *c)
+{
+	return c->closed || c->ends[SENDERS] == 0;
+}
+
+/* What a side can have besides what was promised. */
+static size_t
+available(const struct channel *c, enum side side)
+{
+	if (side == SENDERS)
+		return c->capacity - c->n - c->promised[SENDERS];
+	return c->n - c->promised[RECEIVERS];
+}
+
+static bool
+grant(struct sync *s, struct wait *w)
+{
+	struct channel *c = (struct channel *)s;
+	bool ended = w->side == SENDERS ? c->closed : is_ended(c);
+
+	if (available(c, w->side) > 0 && !(w->side == SENDERS && ended)) {
+		c->promised[w->side]++;
+		return true;
+	}
+	if (ended)
+		w->rc = -EPIPE;
+	return ended;
+}
+
+static void
+give_up(struct sync *s, struct wait *w, bool granted)
+{
+	struct channel *c = (struct channel *)s;
+
+	c->promised[w->side] -= granted;
+}
+
+static const struct sync_ops ops = {
+	.grant = grant,
+	.give_up = give_up,
+};
+
+int
+weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
+		    struct weir_sender **sender,
+		    struct weir_receiver **receiver)
+{
+	bool bounded = capacity != WEIR_CHANNEL_UNBOUNDED;
+	struct channel *c;
+
+	if (capacity == 0 ||
+	    (bounded && capacity > WEIR_CHANNEL_CAPACITY_MAX) || size == 0 ||
+	    size > WEIR_CHANNEL_SIZE_MAX)
+		return -EINVAL;
+	c = rte_zmalloc_socket("weir_channel", sizeof(*c), WEIR_CACHE_LINE,
+			       SOCKET_ID_ANY);
+	race_acquire(RACE_HEAP);
+	if (c == NULL)
+		return -ENOMEM;
+	weir__sync_init(&c->sync, &ops);
+	c->capacity = capacity;
+	c->size = (uint32_t)size;
+	c->drop = drop;
+	c->ends[SENDERS] = 1;
+	c->ends[RECEIVERS] = 1;
+	c->refs = 2;
+	c->first = alloc_block(c, bounded ? (uint32_t)capacity :
+					    CHANNEL_BLOCK_SIZE);
+	c->last = c->first;
+	if (c->first == NULL) {
+		race_release(RACE_HEAP);
+		rte_free(c);
+		return -ENOMEM;
+	}
+	*sender = (struct weir_sender *)c;
+	*receiver = (struct weir_receiver *)c;
+	return 0;
+}
+
+static void
+add_end(struct channel *c, enum side side)
+{
+	lock_acquire(&c->sync.lock);
+	c->ends[side]++;
+	c->refs++;
+	lock_release(&c->sync.lock);
+}
+
+struct weir_sender *
+weir_sender_clone(struct weir_sender *sender)
+{
+	add_end(channel_of(sender), SENDERS);
+	return sender;
+}
+
+struct weir_receiver *
+weir_receiver_clone(struct weir_receiver *receiver)
+{
+	add_end(channel_of(receiver), RECEIVERS);
+	return receiver;
+}
+
+/* A value's place in its block, counted from the first. */
+static uint8_t *
+place(const struct channel *c, struct block *b, uint32_t i)
+{
+	i += b->first;
+	if (i >= b->room)
+		i -= b->room;
+	return b->values + (size_t)i * c->size;
+}
+
+/* The usual value is a pointer. */
+static void
+copy_value(const struct channel *c, void *to, const void *from)
+{
+	if (likely(c->size == sizeof(uint64_t)))
+		memcpy(to, from, sizeof(uint64_t));
+	else
+		memcpy(to, from, c->size);
+}
+
+/* Into the last block, in which there is room. With the lock. */
+static void
+push(struct channel *c, const void *values, uint32_t n)
+{
+	const uint8_t *from = values;
+	struct block *b = c->last;
+	uint32_t i;
+
+	for (i = 0; i < n; i++, from += c->size)
+		copy_value(c, place(c, b, b->n++), from);
+	c->n += n;
+}
+
+/*
+ * As many as are wanted and there. Blocks that are empty then, but for the last,
+ * are put before `old`. With the lock.
+ */
+static void
+pop(struct channel *c, void *values, uint32_t n, struct block **old)
+{
+	uint8_t *to = values;
+	struct block *b;
+	uint32_t i;
+
+	for (i = 0; i < n; i++, to += c->size) {
+		while (c->first->n == 0) {
+			b = c->first;
+			c->first = b->next;
+			b->next = *old;
+			*old = b;
+		}
+		b = c->first;
+		copy_value(c, to, place(c, b, 0));
+		if (++b->first == b->room)
+			b->first = 0;
+		b->n--;
+	}
+	c->n -= n;
+}
+
+/* Y10: nobody else comes to them any more. */
+static void
+drop_values(struct channel *c)
+{
+	uint8_t value[WEIR_CHANNEL_SIZE_MAX] __attribute__((aligned(16)));
+	struct block *old = NULL;
+
+	lock_acquire(&c->sync.lock);
+	while (c->n > 0) {
+		pop(c, value, 1, &old);
+		lock_release(&c->sync.lock);
+		if (c->drop != NULL)
+			c->drop(value);
+		lock_acquire(&c->sync.lock);
+	}
+	lock_release(&c->sync.lock);
+	free_blocks(old);
+}
+
+static void
+drop_end(struct channel *c, enum side side)
+{
+	bool last, gone;
+
+	lock_acquire(&c->sync.lock);
+	gone = --c->ends[side] == 0;
+	if (gone && side == RECEIVERS)
+		c->closed = true;
+	weir__sync_settle(&c->sync);
+	if (gone && side == RECEIVERS)
+		drop_values(c);
+	lock_acquire(&c->sync.lock);
+	last = --c->refs == 0;
+	lock_release(&c->sync.lock);
+	if (!last)
+		return;
+	weir__sync_fini(&c->sync);
+	free_blocks(c->first);
+	race_release(RACE_HEAP);
+	rte_free(c);
+}
+
+void
+weir_sender_drop(struct weir_sender *sender)
+{
+	if (sender != NULL)
+		drop_end(channel_of(sender), SENDERS);
+}
+
+void
+weir_receiver_drop(struct weir_receiver *receiver)
+{
+	if (receiver != NULL)
+		drop_end(channel_of(receiver), RECEIVERS);
+}
+
+void
+weir_receiver_close(struct weir_receiver *receiver)
+{
+	struct channel *c = channel_of(receiver);
+
+	lock_acquire(&c->sync.lock);
+	c->closed = true;
+	weir__sync_settle(&c->sync);
+}
+
+/*
+ * Begins a call with the lock: how many have been promised to it, which are
+ * taken back here for it to take; or what to return.
+ */
+static int
+enter(struct weir_context *ctx, struct channel *c, enum side side,
+      struct weir_wait *wait)
+{
+	int rc;
+
+	if (weir__wait_begin(ctx, &c->sync, wait, &rc))
+		return 0;
+	if (rc < 0)
+		return rc;
+	lock_acquire(&c->sync.lock);
+	c->promised[side]--;
+	return 1;
+}
+
+/*
+ * Waits in line. 0 or an error is to be returned; 1: as from enter(), for a
+ * plain thread.
+ */
+static int
+wait_in_line(struct weir_context *ctx, struct channel *c, enum side side,
+	     struct weir_wait *wait)
+{
+	int rc = weir__wait_join(ctx, &c->sync, wait, side, NULL, 0);
+
+	if (rc < 0)
+		return rc;
+	lock_acquire(&c->sync.lock);
+	c->promised[side]--;
+	return 1;
+}
+
+/* How many of n a call may take now, to which some were promised. */
+static uint32_t
+share(const struct channel *c, enum side side, int promised, uint32_t n)
+{
+	if (sync_awaited(&c->sync, side))
+		return (uint32_t)promised;
+	return (uint32_t)RTE_MIN((size_t)n, available(c, side));
+}
+
+/*
+ * Room in the last block for one value or more, up to n; 0: there was none, and
+ * there is a new block now. Without memory -ENOMEM, without the lock.
+ */
+static int
+make_room(struct channel *c, uint32_t n)
+{
+	uint32_t room = c->last->room - c->last->n;
+	struct block *b;
+
+	if (likely(room > 0))
+		return (int)RTE_MIN(n, room);
+	/* Y11 */
+	lock_release(&c->sync.lock);
+	b = alloc_block(c, CHANNEL_BLOCK_SIZE);
+	if (b == NULL)
+		return -ENOMEM;
+	lock_acquire(&c->sync.lock);
+	c->last->next = b;
+	c->last = b;
+	return 0;
+}
+
+/*
+ * With the lock, which is given back if it returns anything but 0, the number of
+ * values, or -EAGAIN.
+ */
+static int
+send_now(struct channel *c, const void *values, uint32_t n, int promised)
+{
+	uint32_t m;
+	int room;
+
+	do {
+		if (unlikely(c->closed)) {
+			weir__sync_settle(&c->sync);
+			return -EPIPE;
+		}
+		m = share(c, SENDERS, promised, n);
+		if (m == 0)
+			return -EAGAIN;
+		room = make_room(c, m);
+		if (unlikely(room < 0))
+			return room;
+	} while (room == 0);
+	push(c, values, (uint32_t)room);
+	weir__sync_settle(&c->sync);
+	return room;
+}
+
+int
+weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
+		const void *values, uint32_t n, struct weir_wait *wait)
+{
+	struct channel *c = channel_of(sender);
+	int rc, promised;
+
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	promised = enter(ctx, c, SENDERS, wait);
+	while (promised >= 0) {
+		rc = send_now(c, values, n, promised);
+		if (rc != -EAGAIN)
+			return rc;
+		promised = wait_in_line(ctx, c, SENDERS, wait);
+	}
+	return promised;
+}
+
+int
+weir_send(struct weir_context *ctx, struct weir_sender *sender,
+	  const void *value, struct weir_wait *wait)
+{
+	int rc = weir_send_burst(ctx, sender, value, 1, wait);
+
+	return RTE_MIN(rc, 0);
+}
+
+int
+weir_try_send(struct weir_sender *sender, const void *value)
+{
+	struct channel *c = channel_of(sender);
+	int rc;
+
+	lock_acquire(&c->sync.lock);
+	rc = send_now(c, value, 1, 0);
+	if (rc == -EAGAIN)
+		lock_release(&c->sync.lock);
+	return RTE_MIN(rc, 0);
+}
+
+/* As send_now(). */
+static int
+recv_now(struct channel *c, void *values, uint32_t n, int promised)
+{
+	struct block *old = NULL;
+	uint32_t m = share(c, RECEIVERS, promised, n);
+
+	if (m == 0) {
+		if (!is_ended(c) || available(c, RECEIVERS) > 0)
+			return -EAGAIN;
+		lock_release(&c->sync.lock);
+		return -EPIPE;
+	}
+	pop(c, values, m, &old);
+	weir__sync_settle(&c->sync);
+	if (unlikely(old != NULL))
+		free_blocks(old);
+	return (int)m;
+}
+
+int
+weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
+		void *values, uint32_t n, struct weir_wait *wait)
+{
+	struct channel *c = channel_of(receiver);
+	int rc, promised;
+
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	promised = enter(ctx, c, RECEIVERS, wait);
+	while (promised >= 0) {
+		rc = recv_now(c, values, n, promised);
+		if (rc != -EAGAIN)
+			return rc;
+		promised = wait_in_line(ctx, c, RECEIVERS, wait);
+	}
+	return promised;
+}
+
+int
+weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
+	  struct weir_wait *wait)
+{
+	int rc = weir_recv_burst(ctx, receiver, value, 1, wait);
+
+	return RTE_MIN(rc, 0);
+}
+
+int
+weir_try_recv(struct weir_receiver *receiver, void *value)
+{
+	struct channel *c = channel_of(receiver);
+	int rc;
+
+	lock_acquire(&c->sync.lock);
+	rc = recv_now(c, value, 1, 0);
+	if (rc == -EAGAIN)
+		lock_release(&c->sync.lock);
+	return RTE_MIN(rc, 0);
+}
+
+size_t
+weir_receiver_len(struct weir_receiver *receiver)
+{
+	struct channel *c = channel_of(receiver);
+	size_t n;
+
+	lock_acquire(&c->sync.lock);
+	n = c->n;
+	lock_release(&c->sync.lock);
+	return n;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A semaphore is a count. Who is first in line waits until there are enough for
+ * it, and meanwhile nobody else takes any (wait.c, Y3), so that a large request
+ * is not starved by small ones.
+ *
+ * Y5 permits + those taken and not released = those it began with and those
+ *    that were added.
+ */
+
+#include <errno.h>
+
+#include "sync/wait.h"
+#include "sync/weir_semaphore.h"
+
+struct semaphore {
+	struct sync sync;
+	uint32_t permits;
+	bool closed;
+};
+
+static_assert(sizeof(struct semaphore) <= sizeof(struct weir_semaphore),
+	      "a semaphore is inside what the user has of it");
+
+static struct semaphore *
+semaphore_of(struct weir_semaphore *sem)
+{
+	return (struct semaphore *)sem;
+}
+
+/* 0, -EAGAIN or -EPIPE. With the lock. */
+static int
+take(struct semaphore *s, uint32_t n)
+{
+	if (unlikely(s->closed))
+		return -EPIPE;
+	if (n > s->permits)
+		return -EAGAIN;
+	s->permits -= n;
+	return 0;
+}
+
+static bool
+grant(struct sync *sync, struct wait *w)
+{
+	w->rc = take((struct semaphore *)sync, w->n);
+	return w->rc != -EAGAIN;
+}
+
+static void
+give_up(struct sync *sync, struct wait *w, bool granted)
+{
+	if (granted)
+		((struct semaphore *)sync)->permits += w->n;
+}
+
+static const struct sync_ops ops = {
+	.grant = grant,
+	.give_up = give_up,
+};
+
+int
+weir_semaphore_init(struct weir_semaphore *sem, uint32_t permits)
+{
+	struct semaphore *s = semaphore_of(sem);
+
+	if (permits > WEIR_SEMAPHORE_MAX)
+		return -EINVAL;
+	weir__sync_init(&s->sync, &ops);
+	s->permits = permits;
+	s->closed = false;
+	return 0;
+}
+
+void
+weir_semaphore_fini(struct weir_semaphore *sem)
+{
+	weir__sync_fini(&semaphore_of(sem)->sync);
+}
+
+/* -EAGAIN also when others wait. With the lock. */
+static int
+take_in_turn(struct semaphore *s, uint32_t n)
+{
+	return sync_awaited(&s->sync, 0) ? -EAGAIN : take(s, n);
+}
+
+int
+weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
+		       uint32_t n, struct weir_wait *wait)
+{
+	struct semaphore *s = semaphore_of(sem);
+	int rc;
+
+	if (unlikely(n > WEIR_SEMAPHORE_MAX))
+		return -EINVAL;
+	if (!weir__wait_begin(ctx, &s->sync, wait, &rc))
+		return rc;
+	rc = take_in_turn(s, n);
+	if (rc == -EAGAIN)
+		return weir__wait_join(ctx, &s->sync, wait, 0, NULL, n);
+	lock_release(&s->sync.lock);
+	return rc;
+}
+
+int
+weir_semaphore_try_acquire(struct weir_semaphore *sem, uint32_t n)
+{
+	struct semaphore *s = semaphore_of(sem);
+	int rc;
+
+	if (unlikely(n > WEIR_SEMAPHORE_MAX))
+		return -EINVAL;
+	lock_acquire(&s->sync.lock);
+	rc = take_in_turn(s, n);
+	lock_release(&s->sync.lock);
+	return rc;
+}
+
+int
+weir_semaphore_release(struct weir_semaphore *sem, uint32_t n)
+{
+	struct semaphore *s = semaphore_of(sem);
+
+	lock_acquire(&s->sync.lock);
+	if (unlikely(n > WEIR_SEMAPHORE_MAX - s->permits)) {
+		lock_release(&s->sync.lock);
+		return -EOVERFLOW;
+	}
+	s->permits += n;
+	weir__sync_settle(&s->sync);
+	return 0;
+}
+
+void
+weir_semaphore_close(struct weir_semaphore *sem)
+{
+	struct semaphore *s = semaphore_of(sem);
+
+	lock_acquire(&s->sync.lock);
+	s->closed = true;
+	weir__sync_settle(&s->sync);
+}
+
+uint32_t
+weir_semaphore_available(struct weir_semaphore *sem)
+{
+	struct semaphore *s = semaphore_of(sem);
+	uint32_t n;
+
+	lock_acquire(&s->sync.lock);
+	n = s->permits;
+	lock_release(&s->sync.lock);
+	return n;
+}

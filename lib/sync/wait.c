@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Lines of waiting tasks and threads.
+ *
+ * A thing that can be waited for is its state, a lock of a few instructions, and
+ * a line of those who could not have it at once, first come first served. Who
+ * changes the state then settles: gives to those in front what there now is for
+ * them, under the lock, and wakes them when it is free again. Being given comes
+ * before being woken, so a newcomer overtakes nobody, and a task that is given
+ * something and cancelled before it ran gives it back.
+ *
+ * The links are in the waiters' own memory; see tokio's batch_semaphore and
+ * notify, which have the same idea.
+ *
+ * Invariants:
+ * Y1 A wait is in line if and only if `over` is unset, and is changed by others
+ *    only under the lock. Whoever takes it out takes its waker first and does
+ *    not touch it after `over` is set: its task may free it then.
+ * Y2 When the lock is free, nobody in front can be given anything, but for those
+ *    whom the holder of a full batch is about to serve.
+ * Y3 A newcomer is given something at once only when its line is empty.
+ * Y4 What was given and not taken comes back through give_up, once.
+ */
+
+#include <errno.h>
+
+#include "sync/wait.h"
+#include "task/parker.h"
+
+/*
+ * Wakers between two unlocks. Smaller: more of those for a crowd. Larger: others
+ * wait longer for the lock.
+ */
+#define BATCH 16
+
+static struct wait *
+wait_of(struct weir_wait *wait)
+{
+	return (struct wait *)wait;
+}
+
+static struct wait *
+wait_of_link(struct list_link *l)
+{
+	return container_of(l, struct wait, link);
+}
+
+void
+weir__sync_init(struct sync *s, const struct sync_ops *ops)
+{
+	lock_init(&s->lock);
+	s->ops = ops;
+	list_init(&s->waiting[0]);
+	list_init(&s->waiting[1]);
+}
+
+void
+weir__sync_fini(const struct sync *s)
+{
+	WEIR_ASSERT(!sync_awaited(s, 0) && !sync_awaited(s, 1),
+		    "fini: nobody may wait any more");
+}
+
+/* Y1. With the lock. */
+static struct weir_waker *
+release(struct wait *w)
+{
+	struct weir_waker *waker = w->waker;
+
+	list_remove(&w->link);
+	w->waker = NULL;
+	/*
+	 * [sync:A1] our last touch: without it the task could read its outcome,
+	 * or what it was given, as they were before, or free the wait under us.
+	 */
+	atomic_u32_store(&w->over, 1, RELEASE);
+	return waker;
+}
+
+/* With the lock. Returns how many wakers there are now. */
+static unsigned int
+grant_line(struct sync *s, unsigned int side, struct weir_waker **wakers,
+	   unsigned int n)
+{
+	struct list_link *line = &s->waiting[side];
+
+	while (n < BATCH && !list_empty(line)) {
+		struct wait *w = wait_of_link(line->next);
+
+		if (!s->ops->grant(s, w))
+			break;
+		wakers[n++] = release(w);
+	}
+	return n;
+}
+
+void
+weir__sync_settle(struct sync *s)
+{
+	struct weir_waker *wakers[BATCH];
+	unsigned int n, before, i;
+
+	do {
+		n = 0;
+		/* What one side was given may be what the other waits for. */
+		do {
+			before = n;
+			n = grant_line(s, 0, wakers, n);
+			n = grant_line(s, 1, wakers, n);
+		} while (n > before && n < BATCH);
+		lock_release(&s->lock);
+		for (i = 0; i < n; i++)
+			weir_waker_wake(wakers[i]);
+		if (n == BATCH)
+			lock_acquire(&s->lock);
+	} while (n == BATCH);
+}
+
+/* A call that goes on with the wait of one before. */
+static int
+go_on(const struct weir_context *ctx, const struct sync *s, struct wait *w)
+{
+	if (w->sync != s || w->task != ctx->task)
+		return -EBUSY;
+	/* [sync:A1] */
+	if (!atomic_u32_load(&w->over, ACQUIRE))
+		return WEIR_PENDING;
+	w->sync = NULL;
+	return w->rc;
+}
+
+bool
+weir__wait_begin(struct weir_context *ctx, struct sync *s,
+		 struct weir_wait *wait, int *rc)
+{
+	if (ctx == NULL) {
+		*rc = weir__on_worker() ? -EDEADLK : 0;
+	} else if (wait_of(wait)->sync != NULL) {
+		*rc = go_on(ctx, s, wait_of(wait));
+		return false;
+	} else {
+		*rc = weir_context_spend(ctx, 1);
+	}
+	if (unlikely(*rc < 0))
+		return false;
+	lock_acquire(&s->lock);
+	return true;
+}
+
+/* With the lock, which it gives back. */
+static void
+join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
+	  unsigned int side)
+{
+	w->rc = 0;
+	w->waker = waker;
+	w->side = side;
+	atomic_u32_store(&w->over, 0, RELAXED);
+	list_push_back(&s->waiting[side], &w->link);
+	lock_release(&s->lock);
+}
+
+static int
+block(struct sync *s, unsigned int side, void *place, uint32_t n)
+{
+	struct wait w = { .place = place, .n = n };
+	struct thread_parker parker;
+
+	parker_init(&parker);
+	join_line(s, &w, weir__waker_of_parker(&parker), side);
+	/* It is unparked once, by whoever took the wait out of the line. */
+	parker_park(&parker);
+	parker_fini(&parker);
+	return w.rc;
+}
+
+int
+weir__wait_join(struct weir_context *ctx, struct sync *s,
+		struct weir_wait *wait, unsigned int side, void *place,
+		uint32_t n)
+{
+	struct wait *w = wait_of(wait);
+
+	if (ctx == NULL)
+		return block(s, side, place, n);
+	w->sync = s;
+	w->task = ctx->task;
+	w->place = place;
+	w->n = n;
+	join_line(s, w, weir__waker_of_task(ctx->task), side);
+	return WEIR_PENDING;
+}
+
+void
+weir_wait_cancel(struct weir_wait *wait)
+{
+	struct wait *w = wait_of(wait);
+	struct weir_waker *waker = NULL;
+	struct sync *s = w->sync;
+	bool granted;
+
+	if (s == NULL)
+		return;
+	w->sync = NULL;
+	lock_acquire(&s->lock);
+	granted = atomic_u32_load(&w->over, RELAXED);
+	if (!granted)
+		waker = release(w);
+	if (s->ops->give_up != NULL && (!granted || w->rc >= 0))
+		s->ops->give_up(s, w, granted);
+	weir__sync_settle(s);
+	weir_waker_drop(waker);
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Channels and oneshots. */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/rand.h"
+#include "waiter.h"
+
+static struct weir_sender *tx;
+static struct weir_receiver *rx;
+static struct atomic_u32 dropped;
+
+static void
+count_drop(void *value)
+{
+	rig_add(&dropped, *(uint32_t *)value);
+}
+
+static void
+open_channel(size_t capacity, size_t size)
+{
+	rig_set(&dropped, 0);
+	assert_int_equal(
+		weir_channel_create(capacity, size, count_drop, &tx, &rx), 0);
+}
+
+/* What one waiter sends or receives. */
+struct letter {
+	uint64_t value;
+	struct weir_sender *tx;
+	struct weir_receiver *rx;
+};
+
+static int
+send_letter(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+
+	return weir_send(ctx, l->tx, &l->value, wait);
+}
+
+static int
+recv_letter(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+
+	return weir_recv(ctx, l->rx, &l->value, wait);
+}
+
+static void
+values_come_in_order(void **state)
+{
+	uint64_t i, v;
+
+	open_channel(4, sizeof(v));
+	for (i = 0; i < 4; i++)
+		assert_int_equal(weir_try_send(tx, &i), 0);
+	assert_int_equal(weir_try_send(tx, &i), -EAGAIN);
+	assert_int_equal(weir_receiver_len(rx), 4);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	weir_sender_drop(tx);
+	assert_int_equal(weir_try_recv(rx, &v), -EPIPE);
+	weir_receiver_drop(rx);
+}
+
+static void
+bursts_take_what_fits(void **state)
+{
+	uint16_t in[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, out[8];
+
+	open_channel(5, sizeof(in[0]));
+	assert_int_equal(weir_send_burst(NULL, tx, in, 8, NULL), 5);
+	assert_int_equal(weir_recv_burst(NULL, rx, out, 3, NULL), 3);
+	assert_int_equal(weir_send_burst(NULL, tx, in + 5, 3, NULL), 3);
+	assert_int_equal(weir_recv_burst(NULL, rx, out + 3, 8, NULL), 5);
+	assert_memory_equal(in, out, sizeof(in));
+	assert_int_equal(weir_send_burst(NULL, tx, in, 0, NULL), -EINVAL);
+	assert_int_equal(weir_recv_burst(NULL, rx, out, 0, NULL), -EINVAL);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+numbers_that_make_no_sense_are_refused(void **state)
+{
+	assert_int_equal(weir_channel_create(0, 8, NULL, &tx, &rx), -EINVAL);
+	assert_int_equal(weir_channel_create(1, 0, NULL, &tx, &rx), -EINVAL);
+	assert_int_equal(weir_channel_create(1, WEIR_CHANNEL_SIZE_MAX + 1, NULL,
+					     &tx, &rx),
+			 -EINVAL);
+	assert_int_equal(weir_channel_create(WEIR_CHANNEL_CAPACITY_MAX + 1, 8,
+					     NULL, &tx, &rx),
+			 -EINVAL);
+	/* No machine has that. */
+	assert_int_equal(weir_channel_create(WEIR_CHANNEL_CAPACITY_MAX,
+					     WEIR_CHANNEL_SIZE_MAX, NULL, &tx,
+					     &rx),
+			 -ENOMEM);
+	weir_sender_drop(NULL);
+	weir_receiver_drop(NULL);
+}
+
+static void
+unbounded_channel_grows_and_shrinks(void **state)
+{
+	uint32_t i, v, round;
+
+	open_channel(WEIR_CHANNEL_UNBOUNDED, sizeof(i));
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 3000; i++)
+			assert_int_equal(weir_try_send(tx, &i), 0);
+		for (i = 0; i < 3000; i++) {
+			assert_int_equal(weir_try_recv(rx, &v), 0);
+			assert_int_equal(v, i);
+		}
+	}
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(weir_try_send(tx, &(uint32_t){ 1 }), 0);
+	weir_receiver_drop(rx);
+	assert_int_equal(rig_get(&dropped), 1000);
+	assert_int_equal(weir_try_send(tx, &i), -EPIPE);
+	weir_sender_drop(tx);
+}
+
+static void
+senders_wait_for_room_in_their_order(void **state)
+{
+	struct letter a = { .value = 2 }, b = { .value = 3 };
+	uint64_t one = 1, v;
+	struct weir_join *join_a, *join_b;
+
+	open_channel(1, sizeof(v));
+	a.tx = b.tx = tx;
+	assert_int_equal(weir_try_send(tx, &one), 0);
+	join_a = waiter_spawn(rig.rt, send_letter, &a);
+	waiter_wait_for(tx, 1);
+	join_b = waiter_spawn(rig.rt, send_letter, &b);
+	waiter_wait_for(tx, 2);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(v, 1);
+	/* The place is promised. */
+	assert_int_equal(weir_try_send(tx, &one), -EAGAIN);
+	assert_int_equal(waiter_join(join_a), 0);
+	assert_int_equal(weir_recv(NULL, rx, &v, NULL), 0);
+	assert_int_equal(v, 2);
+	assert_int_equal(waiter_join(join_b), 0);
+	assert_int_equal(weir_recv(NULL, rx, &v, NULL), 0);
+	assert_int_equal(v, 3);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+receivers_wait_in_their_order(void **state)
+{
+	struct letter a = { 0 }, b = { 0 };
+	struct weir_join *join_a, *join_b;
+	uint64_t v = 1;
+
+	open_channel(4, sizeof(v));
+	a.rx = b.rx = rx;
+	join_a = waiter_spawn(rig.rt, recv_letter, &a);
+	waiter_wait_for(tx, 1);
+	join_b = waiter_spawn(rig.rt, recv_letter, &b);
+	waiter_wait_for(tx, 2);
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	assert_int_equal(waiter_join(join_a), 0);
+	assert_int_equal(a.value, 1);
+	v = 2;
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	assert_int_equal(waiter_join(join_b), 0);
+	assert_int_equal(b.value, 2);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+receiver_that_gives_up_loses_no_value(void **state)
+{
+	struct letter a = { 0 };
+	struct rig_blockers blockers;
+	struct weir_join *join;
+	uint64_t v = 7;
+
+	open_channel(1, sizeof(v));
+	a.rx = rx;
+	join = waiter_spawn(rig.rt, recv_letter, &a);
+	waiter_wait_for(tx, 1);
+	rig_block(&blockers, rig.rt);
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	/* It is promised to the task, and others do not get it. */
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	weir_join_abort(join);
+	rig_unblock(&blockers);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	v = 0;
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(v, 7);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+sender_that_gives_up_has_sent_nothing(void **state)
+{
+	struct letter a = { .value = 2 };
+	struct rig_blockers blockers;
+	struct weir_join *join;
+	uint64_t v = 1;
+
+	open_channel(1, sizeof(v));
+	a.tx = tx;
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	join = waiter_spawn(rig.rt, send_letter, &a);
+	waiter_wait_for(tx, 1);
+	rig_block(&blockers, rig.rt);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	weir_join_abort(join);
+	rig_unblock(&blockers);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	assert_int_equal(rig_get(&dropped), 1);
+}
+
+static void
+last_sender_ends_the_channel(void **state)
+{
+	struct letter a[3] = { 0 };
+	struct weir_sender *second;
+	struct weir_join *joins[3];
+	uint64_t v = 9;
+	unsigned int i;
+
+	open_channel(4, sizeof(v));
+	second = weir_sender_clone(tx);
+	weir_sender_drop(tx);
+	assert_int_equal(weir_try_send(second, &v), 0);
+	assert_int_equal(weir_recv(NULL, rx, &v, NULL), 0);
+	for (i = 0; i < 3; i++) {
+		a[i].rx = rx;
+		joins[i] = waiter_spawn(rig.rt, recv_letter, &a[i]);
+	}
+	waiter_wait_for(rx, 3);
+	assert_int_equal(weir_try_send(second, &v), 0);
+	weir_sender_drop(second);
+	/* One of them has got it. */
+	v = 0;
+	for (i = 0; i < 3; i++) {
+		int rc = waiter_join(joins[i]);
+
+		assert_true(rc == 0 || rc == -EPIPE);
+		v += a[i].value;
+	}
+	assert_int_equal(v, 9);
+	weir_receiver_drop(rx);
+}
+
+static void
+close_wakes_every_waiter(void **state)
+{
+	struct letter a[40] = { 0 };
+	struct waiter_thread *thread;
+	struct weir_join *joins[40];
+	uint64_t v = 1;
+	unsigned int i;
+
+	open_channel(1, sizeof(v));
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	for (i = 0; i < RTE_DIM(a); i++) {
+		a[i].tx = tx;
+		joins[i] = waiter_spawn(rig.rt, send_letter, &a[i]);
+	}
+	thread = waiter_thread_start(send_letter, &a[0]);
+	waiter_wait_for(tx, RTE_DIM(a) + 1);
+	weir_receiver_close(rx);
+	for (i = 0; i < RTE_DIM(a); i++)
+		assert_int_equal(waiter_join(joins[i]), -EPIPE);
+	assert_int_equal(waiter_thread_join(thread), -EPIPE);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(weir_try_recv(rx, &v), -EPIPE);
+	assert_int_equal(weir_try_send(tx, &v), -EPIPE);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+/* Many senders and receivers, tasks and threads; the sum tells what came. */
+#define SENDERS 6
+#define VALUES 500
+
+struct pump {
+	struct weir_sender *tx;
+	struct weir_receiver *rx;
+	struct atomic_ptr *sum; /* unused by senders */
+	uint64_t from, left, got;
+	uint64_t burst[8];
+	uint64_t *last; /* by sender, what this receiver saw last */
+	struct weir_wait wait;
+	struct atomic_u32 *total, *count;
+};
+
+static int
+sender_poll(struct weir_context *ctx, void *state)
+{
+	struct pump *p = state;
+	int n, i;
+
+	while (p->left > 0) {
+		n = (int)RTE_MIN(p->left, RTE_DIM(p->burst));
+		for (i = 0; i < n; i++)
+			p->burst[i] = p->from << 32 |
+				      (VALUES - p->left + (uint64_t)i + 1);
+		n = weir_send_burst(ctx, p->tx, p->burst, (uint32_t)n,
+				    &p->wait);
+		if (n < 0)
+			return n;
+		p->left -= (uint64_t)n;
+	}
+	return WEIR_DONE;
+}
+
+static void
+sender_drop(void *state)
+{
+	struct pump *p = state;
+
+	weir_wait_cancel(&p->wait);
+	weir_sender_drop(p->tx);
+}
+
+static const struct weir_task_ops sender_ops = {
+	.name = "sender",
+	.state_size = sizeof(struct pump),
+	.poll = sender_poll,
+	.drop = sender_drop,
+};
+
+/* Each receiver sees each sender's values in their order. */
+static void
+note(struct pump *p, uint64_t value)
+{
+	uint64_t from = value >> 32, n = value & UINT32_MAX;
+
+	if (n <= p->last[from])
+		rig_add(p->total, 1u << 31);
+	p->last[from] = n;
+	rig_add(p->total, (uint32_t)n);
+	rig_add(p->count, 1);
+}
+
+static int
+receiver_poll(struct weir_context *ctx, void *state)
+{
+	struct pump *p = state;
+	int n, i;
+
+	do {
+		n = weir_recv_burst(ctx, p->rx, p->burst, RTE_DIM(p->burst),
+				    &p->wait);
+		for (i = 0; i < n; i++)
+			note(p, p->burst[i]);
+	} while (n > 0);
+	return n == -EPIPE ? WEIR_DONE : n;
+}
+
+static void
+receiver_drop(void *state)
+{
+	struct pump *p = state;
+
+	weir_wait_cancel(&p->wait);
+	weir_receiver_drop(p->rx);
+}
+
+static const struct weir_task_ops receiver_ops = {
+	.name = "receiver",
+	.state_size = sizeof(struct pump),
+	.poll = receiver_poll,
+	.drop = receiver_drop,
+};
+
+static void *
+send_in_thread(void *arg)
+{
+	struct pump p = *(struct pump *)arg;
+	uint64_t v;
+
+	for (; p.left > 0; p.left--) {
+		v = p.from << 32 | (VALUES - p.left + 1);
+		assert_int_equal(weir_send(NULL, p.tx, &v, NULL), 0);
+	}
+	weir_sender_drop(p.tx);
+	return NULL;
+}
+
+static void *
+receive_in_thread(void *arg)
+{
+	struct pump *p = arg;
+	uint64_t v;
+
+	while (weir_recv(NULL, p->rx, &v, NULL) == 0)
+		note(p, v);
+	weir_receiver_drop(p->rx);
+	return NULL;
+}
+
+static void
+pump_through(size_t capacity)
+{
+	uint64_t last[3][SENDERS] = { 0 };
+	struct atomic_u32 total = { 0 }, count = { 0 };
+	struct pump sends[SENDERS], recvs[3];
+	struct weir_join *joins[SENDERS + 1];
+	pthread_t threads[3];
+	unsigned int i;
+
+	open_channel(capacity, sizeof(uint64_t));
+	for (i = 0; i < SENDERS; i++)
+		sends[i] =
+			(struct pump){ .tx = i > 0 ? weir_sender_clone(tx) : tx,
+				       .from = i,
+				       .left = VALUES };
+	for (i = 0; i < 3; i++)
+		recvs[i] =
+			(struct pump){ .rx = i > 0 ? weir_receiver_clone(rx) :
+						     rx,
+				       .last = last[i],
+				       .total = &total,
+				       .count = &count };
+	for (i = 0; i < SENDERS - 1; i++)
+		joins[i] =
+			weir_task_spawn(rig.rt, &sender_ops, &sends[i], NULL);
+	joins[i++] = weir_task_spawn(rig.rt, &receiver_ops, &recvs[0], NULL);
+	joins[i] = weir_task_spawn(rig.rt, &receiver_ops, &recvs[1], NULL);
+	pthread_create(&threads[0], NULL, send_in_thread, &sends[SENDERS - 1]);
+	pthread_create(&threads[1], NULL, receive_in_thread, &recvs[2]);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < SENDERS + 1; i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+	assert_int_equal(rig_get(&count), SENDERS * VALUES);
+	assert_int_equal(rig_get(&total), SENDERS * VALUES * (VALUES + 1) / 2);
+}
+
+static void
+many_senders_and_receivers_lose_nothing(void **state)
+{
+	pump_through(1);
+	pump_through(7);
+	pump_through(WEIR_CHANNEL_UNBOUNDED);
+}
+
+struct oneshot_letter {
+	struct weir_oneshot_rx *rx;
+	uint64_t value;
+};
+
+static int
+recv_oneshot(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct oneshot_letter *l = what;
+
+	return weir_oneshot_recv(ctx, l->rx, &l->value, wait);
+}
+
+static void
+open_oneshot(struct weir_oneshot_tx **one_tx, struct weir_oneshot_rx **one_rx)
+{
+	rig_set(&dropped, 0);
+	assert_int_equal(weir_oneshot_create(rig.rt, sizeof(uint64_t),
+					     count_drop, one_tx, one_rx),
+			 0);
+}
+
+static void
+oneshot_gives_its_value_once(void **state)
+{
+	struct weir_oneshot_tx *one_tx;
+	struct oneshot_letter l;
+	struct weir_join *join;
+	uint64_t v = 5;
+
+	open_oneshot(&one_tx, &l.rx);
+	assert_int_equal(weir_oneshot_try_recv(l.rx, &v), -EAGAIN);
+	join = waiter_spawn(rig.rt, recv_oneshot, &l);
+	waiter_wait_for(l.rx, 1);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
+	assert_int_equal(waiter_join(join), 0);
+	assert_int_equal(l.value, 5);
+	/* Sent before it is awaited, by a plain thread. */
+	open_oneshot(&one_tx, &l.rx);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
+	v = 0;
+	assert_int_equal(weir_oneshot_recv(NULL, l.rx, &v, NULL), 0);
+	assert_int_equal(v, 5);
+	assert_int_equal(weir_oneshot_create(rig.rt, WEIR_ONESHOT_SIZE_MAX + 1,
+					     NULL, &one_tx, &l.rx),
+			 -EINVAL);
+}
+
+static void
+oneshot_tells_of_a_lost_end(void **state)
+{
+	struct weir_oneshot_tx *one_tx;
+	struct waiter_thread *thread;
+	struct oneshot_letter l;
+	struct weir_join *join;
+	uint64_t v = 5;
+
+	open_oneshot(&one_tx, &l.rx);
+	weir_oneshot_rx_drop(l.rx);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
+	open_oneshot(&one_tx, &l.rx);
+	join = waiter_spawn(rig.rt, recv_oneshot, &l);
+	waiter_wait_for(l.rx, 1);
+	weir_oneshot_tx_drop(one_tx);
+	assert_int_equal(waiter_join(join), -EPIPE);
+	open_oneshot(&one_tx, &l.rx);
+	thread = waiter_thread_start(recv_oneshot, &l);
+	waiter_wait_for(l.rx, 1);
+	weir_oneshot_tx_drop(one_tx);
+	assert_int_equal(waiter_thread_join(thread), -EPIPE);
+	/* Nobody receives it. */
+	open_oneshot(&one_tx, &l.rx);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
+	weir_oneshot_rx_drop(l.rx);
+	assert_int_equal(rig_get(&dropped), 5);
+	weir_oneshot_tx_drop(NULL);
+	weir_oneshot_rx_drop(NULL);
+}
+
+static void
+oneshot_outlives_its_runtime(void **state)
+{
+	struct weir_oneshot_tx *one_tx;
+	struct weir_oneshot_rx *one_rx;
+	uint64_t v = 5;
+
+	open_oneshot(&one_tx, &one_rx);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
+	assert_int_equal(weir_oneshot_try_recv(one_rx, &v), 0);
+	assert_int_equal(v, 5);
+	assert_false(rig_runtime_exists("weir"));
+}
+
+/* A task that gives up the receiver it waits for. */
+static int
+recv_and_leave(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct oneshot_letter *l = what;
+	int rc = weir_oneshot_recv(ctx, l->rx, &l->value, wait);
+
+	assert_int_equal(rc, WEIR_PENDING);
+	weir_wait_cancel(wait);
+	weir_oneshot_rx_drop(l->rx);
+	return 0;
+}
+
+static void
+oneshot_receiver_can_give_up(void **state)
+{
+	struct weir_oneshot_tx *one_tx;
+	struct oneshot_letter l;
+	uint64_t v = 5;
+
+	open_oneshot(&one_tx, &l.rx);
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, recv_and_leave, &l)),
+			 0);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(values_come_in_order, 1),
+		RIG_TEST(bursts_take_what_fits, 1),
+		RIG_TEST(numbers_that_make_no_sense_are_refused, 1),
+		RIG_TEST(unbounded_channel_grows_and_shrinks, 1),
+		RIG_TEST(senders_wait_for_room_in_their_order, 2),
+		RIG_TEST(receivers_wait_in_their_order, 2),
+		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
+		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
+		RIG_TEST(last_sender_ends_the_channel, 2),
+		RIG_TEST(close_wakes_every_waiter, 2),
+		RIG_TESTS(many_senders_and_receivers_lose_nothing),
+		RIG_TESTS(oneshot_gives_its_value_once),
+		RIG_TEST(oneshot_tells_of_a_lost_end, 2),
+		RIG_TEST(oneshot_outlives_its_runtime, 2),
+		RIG_TEST(oneshot_receiver_can_give_up, 1),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Notes to one waiter or to all. */
+
+#include "unit.h"
+
+#include <errno.h>
+
+#include "waiter.h"
+
+static struct weir_notify notify;
+
+static int
+wait_for_note(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	return weir_notify_wait(ctx, what, wait);
+}
+
+static int
+setup(void **state)
+{
+	weir_notify_init(&notify);
+	return rig_setup(state);
+}
+
+static int
+teardown(void **state)
+{
+	weir_notify_fini(&notify);
+	return rig_teardown(state);
+}
+
+static void
+first_that_waits_is_told(void **state)
+{
+	struct weir_join *first, *second;
+
+	first = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	second = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 2);
+	weir_notify_one(&notify);
+	assert_int_equal(waiter_join(first), 0);
+	assert_int_equal(waiters(&notify), 1);
+	weir_notify_one(&notify);
+	assert_int_equal(waiter_join(second), 0);
+}
+
+static void
+one_note_is_kept(void **state)
+{
+	struct weir_join *join;
+
+	weir_notify_one(&notify);
+	weir_notify_one(&notify);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, wait_for_note, &notify)), 0);
+	join = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	waiter_abort(join);
+}
+
+static void
+all_that_wait_are_told_and_nobody_later(void **state)
+{
+	struct waiter_thread *thread;
+	struct weir_join *joins[40], *later;
+	unsigned int i;
+
+	weir_notify_all(&notify);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	thread = waiter_thread_start(wait_for_note, &notify);
+	waiter_wait_for(&notify, RTE_DIM(joins) + 1);
+	weir_notify_all(&notify);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(waiter_join(joins[i]), 0);
+	assert_int_equal(waiter_thread_join(thread), 0);
+	later = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	waiter_abort(later);
+}
+
+/* Told while no worker can run them, and aborted then. */
+static void
+give_up_after_note(void (*tell)(struct weir_notify *notify))
+{
+	struct rig_blockers b;
+	struct weir_join *join;
+
+	join = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	rig_block(&b, rig.rt);
+	tell(&notify);
+	assert_int_equal(waiters(&notify), 0);
+	weir_join_abort(join);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
+static void
+note_to_one_that_gave_up_goes_to_the_next(void **state)
+{
+	give_up_after_note(weir_notify_one);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, wait_for_note, &notify)), 0);
+}
+
+static void
+note_to_all_is_nobody_elses(void **state)
+{
+	struct weir_join *join;
+
+	give_up_after_note(weir_notify_all);
+	join = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	waiter_abort(join);
+}
+
+static void
+close_wakes_every_waiter(void **state)
+{
+	struct waiter_thread *thread;
+	struct weir_join *join;
+
+	join = waiter_spawn(rig.rt, wait_for_note, &notify);
+	thread = waiter_thread_start(wait_for_note, &notify);
+	waiter_wait_for(&notify, 2);
+	weir_notify_close(&notify);
+	assert_int_equal(waiter_join(join), -EPIPE);
+	assert_int_equal(waiter_thread_join(thread), -EPIPE);
+	weir_notify_one(&notify);
+	assert_int_equal(weir_notify_wait(NULL, &notify, NULL), -EPIPE);
+}
+
+#define NOTES 2000
+
+static void *
+tell_often(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < NOTES; i++)
+		weir_notify_one(arg);
+	return NULL;
+}
+
+/* Each waiter needs a note of its own; the tellers give enough of them. */
+static void
+no_note_is_lost(void **state)
+{
+	struct weir_join *joins[64];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, RTE_DIM(joins));
+	for (i = 0; i < RTE_DIM(joins); i += 3)
+		weir_join_abort(joins[i]);
+	rig_threads(2, tell_often, &notify);
+	for (i = 0; i < RTE_DIM(joins); i++) {
+		int rc = rig_join(joins[i], NULL);
+
+		assert_true(rc == 0 || (i % 3 == 0 && rc == -ECANCELED));
+	}
+	assert_int_equal(weir_notify_wait(NULL, &notify, NULL), 0);
+}
+
+#define TEST(name, workers)                                     \
+	{                                                       \
+#name " (" #workers ")", name, setup, teardown, \
+			(void *)(uintptr_t)workers              \
+	}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(first_that_waits_is_told, 1),
+		TEST(first_that_waits_is_told, 2),
+		TEST(one_note_is_kept, 1),
+		TEST(all_that_wait_are_told_and_nobody_later, 2),
+		TEST(note_to_one_that_gave_up_goes_to_the_next, 2),
+		TEST(note_to_all_is_nobody_elses, 2),
+		TEST(close_wakes_every_waiter, 2),
+		TEST(no_note_is_lost, 1),
+		TEST(no_note_is_lost, 3),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
