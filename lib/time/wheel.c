@@ -181,8 +181,8 @@ move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 		unlink_timer(w, t);
 		list_push_front(place(w, t), &t->link);
 	}
-	/* For the next time. */
-	rte_prefetch0(head->prev);
+	/* The last one is at hand; the next time will want its neighbour too. */
+	rte_prefetch0(head->prev->prev);
 	if (list_empty(head))
 		w->open &= ~(1u << level);
 	else

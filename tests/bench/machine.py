@@ -102,17 +102,26 @@ class Program:
         size = os.fstat(self._out.fileno()).st_size
         return os.pread(self._out.fileno(), size, 0).decode(errors="replace")
 
+    def _has_ended(self):
+        # It stays a zombie, of which the account can be taken.
+        return os.waitid(os.P_PID, self.process.pid,
+                         os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def wait_output(self, predicate, seconds):
         """Waits until predicate(output) is true, and gives what it gave."""
         deadline = time.monotonic() + seconds
-        while not (found := predicate(self.output())):
-            if self.process.poll() is not None:
-                raise Failure(f"{self.name} has ended: {self.last_lines()}")
+        while True:
+            # Before its output: what it wrote last is seen then.
+            ended = self._has_ended()
+            if found := predicate(self.output()):
+                return found
+            if ended:
+                raise Failure(f"{self.name} has ended with status "
+                              f"{self.process.wait()}: {self.last_lines()}")
             if time.monotonic() > deadline:
                 raise Failure(f"{self.name} does not say what it should: "
                               f"{self.last_lines()}")
             time.sleep(0.02)
-        return found
 
     def interrupt(self, seconds=20):
         """Ends it as a user would; gives its exit status."""

@@ -71,10 +71,12 @@ round_of(struct weir_runtime *rt, double *figures)
 	unsigned int i;
 
 	atomic_u64_store(&turn, 0, RELAXED);
+	/* Both, before either side looks for the other's. */
+	atomic_ptr_store(&wakers[0], NULL, RELAXED);
+	atomic_ptr_store(&wakers[1], NULL, RELAXED);
 	for (i = 0; i < 2; i++) {
 		side = (struct side){ .me = i };
 		attr.worker = i;
-		atomic_ptr_store(&wakers[i], NULL, RELAXED);
 		joins[i] = weir_task_spawn(rt, &side_ops, &side, &attr);
 		must(joins[i] != NULL, "no task");
 	}

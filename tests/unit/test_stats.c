@@ -270,6 +270,41 @@ parked_worker_is_not_busy(void **state)
 			ns(rte_rdtsc() - begin));
 }
 
+static int
+sleep_long(struct weir_context *ctx, void *state)
+{
+	rig_add(&rig.log.polls, 1);
+	return weir_sleep(ctx, state, UINT64_C(20000000000));
+}
+
+static const struct weir_task_ops sleep_long_ops = {
+	.name = "sleep_long",
+	.state_size = sizeof(struct weir_sleep),
+	.poll = sleep_long,
+	.drop = (void (*)(void *))weir_sleep_cancel,
+};
+
+/* A timer that comes nearer moves in the wheel, and wakes nobody. */
+static void
+parked_worker_that_moves_timers_is_busy(void **state)
+{
+	struct weir_worker_stats before, after;
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = weir_task_spawn(rig.rt, &sleep_long_ops, NULL, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	wait_parked();
+	before = after_polls(100);
+	assert_int_equal(weir_clock_advance(rig.rt, UINT64_C(19999000000)), 0);
+	after = after_polls(100);
+	assert_int_equal(after.parks, before.parks);
+	assert_true(after.busy_ns > before.busy_ns);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
 static void
 worker_that_never_parks_is_counted_meanwhile(void **state)
 {
@@ -345,6 +380,7 @@ main(void)
 		RIG_TESTS(node_says_what_is_in_it),
 		RIG_TESTS(busy_is_the_time_of_tasks),
 		RIG_TEST(parked_worker_is_not_busy, 1),
+		RIG_TEST(parked_worker_that_moves_timers_is_busy, 1),
 		RIG_TEST(worker_that_never_parks_is_counted_meanwhile, 1),
 		RIG_TEST(rounds_that_find_nothing_are_empty, 1),
 	};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The timer wheel against a list. An input is where time begins, and then a
+ * program of insertions, near and far, removals, and advances. Slots are few, so
+ * that timers move through many levels.
+ */
+
+#include "fuzz.h"
+
+#include <string.h>
+
+#define WHEEL_BITS 2
+#include "time/wheel.c"
+
+#define TIMERS 64
+
+static struct wheel wheel;
+static struct wheel_timer timers[TIMERS];
+static struct {
+	bool in;
+	uint64_t due;
+	unsigned int order; /* of insertion */
+} model[TIMERS];
+static uint64_t now;
+static unsigned int nb_inserted;
+
+/* Which comes first of those due by a tick; TIMERS: none is. */
+static unsigned int
+first_by(uint64_t tick)
+{
+	unsigned int i, best = TIMERS;
+
+	for (i = 0; i < TIMERS; i++) {
+		if (!model[i].in || model[i].due > tick)
+			continue;
+		if (best == TIMERS || model[i].due < model[best].due ||
+		    (model[i].due == model[best].due &&
+		     model[i].order < model[best].order))
+			best = i;
+	}
+	return best;
+}
+
+/* A distance of any size, small ones more often than large ones. */
+static uint64_t
+distance(struct fuzz_input *in)
+{
+	return fuzz_u64(in) >> (fuzz_u8(in) % 64);
+}
+
+static void
+insert(struct fuzz_input *in, unsigned int i)
+{
+	uint64_t d = distance(in);
+
+	if (model[i].in || d >= WHEEL_NEVER - now)
+		return;
+	/* Some are late already. */
+	model[i].due = fuzz_u8(in) % 8 == 0 && now > d ? now - d : now + d;
+	if (fuzz_u8(in) % 2 == 0)
+		wheel_catch_up(&wheel, now);
+	weir__wheel_insert(&wheel, &timers[i], model[i].due);
+	model[i].in = true;
+	model[i].order = nb_inserted++;
+}
+
+static void
+take_out(unsigned int i)
+{
+	fuzz_check(wheel_contains(&timers[i]) == model[i].in);
+	if (!model[i].in)
+		return;
+	weir__wheel_remove(&wheel, &timers[i]);
+	model[i].in = false;
+}
+
+/* To a tick, from bound to bound as a worker goes. */
+static void
+advance(uint64_t to)
+{
+	struct wheel_timer *t;
+	uint64_t due, last = 0;
+	unsigned int i, first;
+
+	while ((t = weir__wheel_advance(&wheel, to)) != NULL) {
+		i = (unsigned int)(t - timers);
+		fuzz_check(i < TIMERS && model[i].in && model[i].due <= to);
+		/* Those that were late when they came are due at once. */
+		due = RTE_MAX(model[i].due, now);
+		fuzz_check(due >= last);
+		last = due;
+		model[i].in = false;
+	}
+	now = to;
+	first = first_by(now);
+	fuzz_check(first == TIMERS);
+	fuzz_check(wheel_next(&wheel) > now);
+	for (i = 0; i < TIMERS; i++)
+		fuzz_check(!model[i].in || model[i].due >= wheel_next(&wheel));
+}
+
+static void
+step(struct fuzz_input *in)
+{
+	unsigned int i, n;
+	uint64_t d;
+
+	switch (fuzz_below(in, 4)) {
+	case 0:
+	case 1:
+		insert(in, fuzz_below(in, TIMERS));
+		break;
+	case 2:
+		take_out(fuzz_below(in, TIMERS));
+		break;
+	case 3:
+		d = distance(in);
+		if (d < WHEEL_NEVER - 1 - now)
+			advance(now + d);
+		break;
+	}
+	n = 0;
+	for (i = 0; i < TIMERS; i++)
+		n += model[i].in;
+	fuzz_check(wheel.n == n);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+	unsigned int i;
+
+	memset(timers, 0, sizeof(timers));
+	memset(model, 0, sizeof(model));
+	nb_inserted = 0;
+	now = distance(&in) / 2;
+	weir__wheel_init(&wheel, now);
+	while (in.left > 0)
+		step(&in);
+	for (i = 0; i < TIMERS; i++)
+		take_out(i);
+	fuzz_check(weir__wheel_take(&wheel) == NULL);
+	fuzz_check(wheel_next(&wheel) == WHEEL_NEVER);
+	return 0;
+}
