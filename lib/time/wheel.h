@@ -85,8 +85,8 @@ weir__wheel_peek(struct wheel *w);
 
 /*
  * A tick before which no timer is due, for an advance to that tick; WHEEL_NEVER
- * for an empty wheel. It may be too early: once for each level, and again for
- * every few timers that are to move down.
+ * when there will be none. It may be too early: once for each level, also for
+ * timers that were removed, and again for every few that are to move down.
  */
 static inline uint64_t
 wheel_next(const struct wheel *w)
