@@ -13,8 +13,7 @@ static const struct machine machine;
 static struct weir_runtime *rt;
 static struct atomic_u32 go, back;
 
-/* A look at memory as it is: no access of any thread's. */
-__attribute__((no_sanitize("thread"))) static bool
+static UNWATCHED bool
 is_open(const void *gate)
 {
 	return ((const struct atomic_u32 *)gate)->v != 0;

@@ -7,7 +7,11 @@
 
 #include <errno.h>
 
-#include "below.h"
+#include <sys/epoll.h>
+
+#include <rte_epoll.h>
+
+#include "kernel.h"
 #include "weir_event.h"
 #include "workers.h"
 
@@ -183,7 +187,9 @@ MODEL(source_close, "a close beside the home worker", 2, 2)
 
 struct nic {
 	struct atomic_u32 packets;
-	struct atomic_u32 armed; /* with epoll fd + 1 */
+	struct atomic_u32 armed;
+	int interrupt; /* a file */
+	struct rte_epoll_event event;
 };
 
 static struct nic *nic;
@@ -201,7 +207,8 @@ nic_sleep(void *priv, int epfd)
 	(void)priv;
 	model_check(atomic_u32_load(&nic->armed, RELAXED) == 0);
 	/* The kernel's call. */
-	atomic_u32_exchange(&nic->armed, (uint32_t)epfd + 1, SEQ_CST);
+	rte_epoll_ctl(epfd, EPOLL_CTL_ADD, nic->interrupt, &nic->event);
+	atomic_u32_exchange(&nic->armed, 1, SEQ_CST);
 	atomic_fence(SEQ_CST);
 	return 0;
 }
@@ -211,6 +218,8 @@ nic_wake(void *priv)
 {
 	(void)priv;
 	model_check(atomic_u32_load(&nic->armed, RELAXED) != 0);
+	rte_epoll_ctl(nic->event.epfd, EPOLL_CTL_DEL, nic->interrupt,
+		      &nic->event);
 	atomic_u32_exchange(&nic->armed, 0, SEQ_CST);
 }
 
@@ -245,11 +254,19 @@ static const struct weir_task_ops nic_waits = {
 };
 
 static void
+create_nic(void)
+{
+	nic = model_alloc(sizeof(*nic));
+	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	nic->interrupt = kernel_file_open();
+	nic->event.epdata.data = weir_source_of(source);
+}
+
+static void
 begin_nic(void)
 {
 	workers_begin(1, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
-	nic = model_alloc(sizeof(*nic));
-	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	create_nic();
 	workers_enter(0);
 	workers_poll(0, workers_polled_task(0, &nic_waits));
 	weir__core = NULL;
@@ -259,15 +276,12 @@ begin_nic(void)
 MODEL(source_interrupt, "a packet, before the interrupt is armed or after it",
       2, 2)
 {
-	uint32_t epfd;
-
 	begin_nic();
 	/* The device: writes the packet, and then looks at its mask. */
 	atomic_u32_store(&nic->packets, 1, RELAXED);
 	atomic_fence(SEQ_CST);
-	epfd = atomic_u32_load(&nic->armed, RELAXED);
-	if (epfd != 0)
-		below_interrupt((int)epfd - 1, weir_source_of(source));
+	if (atomic_u32_load(&nic->armed, RELAXED) != 0)
+		kernel_file_signal(nic->interrupt);
 	workers_await(1);
 	workers_stop();
 	weir_source_free(source);
@@ -279,8 +293,7 @@ MODEL(source_interrupt, "a packet, before the interrupt is armed or after it",
 MODEL(source_move_asleep, "a move of a source that its worker sleeps on", 2, 2)
 {
 	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
-	nic = model_alloc(sizeof(*nic));
-	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	create_nic();
 	workers_enter(0);
 	workers_poll(0, workers_polled_task(0, &nic_waits));
 	weir__core = NULL;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <errno.h>
-
 #include <rte_ring.h>
 
-#include "below.h"
+#include "kernel.h"
 #include "thread.h"
 #include "workers.h"
 
@@ -16,15 +14,7 @@ unsigned int workers_run_until;
 static struct atomic_u32 seen;
 static bool driven[WORKERS_MAX];
 
-/* Before any thread. */
-__attribute__((constructor)) static void
-declare(void)
-{
-	vthread_local(&weir__core, sizeof(weir__core));
-	vthread_local(&errno, sizeof(errno));
-}
-
-BELOW_LOOK static bool
+static UNWATCHED bool
 is_claimed(const struct worker *w)
 {
 	return !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
@@ -53,7 +43,7 @@ void
 __real_weir__notify(struct node *node, const struct run_queue *queue);
 void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue);
-BELOW_LOOK void
+UNWATCHED void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 {
 	const struct core *c = weir__core;
@@ -109,8 +99,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park)
 	w->tier_end[0] = k;
 	w->nb_tiers = 1;
 	atomic_u32_store(&w->park, park, RELAXED);
-	w->sleeper.event_fd = below_file(i);
-	w->sleeper.epoll_fd = below_file(i);
+	model_check(weir__sleeper_init(&w->sleeper) == 0);
 	weir__source_set_init(&w->sources, &workers_rt->sources, &w->sleeper, i,
 			      0);
 	w->sources.closed = false;
@@ -151,7 +140,7 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int patience)
 	rt->recheck_min = patience & WORKERS_PATIENT ? NEVER : 0;
 	rt->recheck_max = rt->recheck_min;
 	rt->membarrier = !(patience & WORKERS_NO_MEMBARRIER);
-	below_sleeps_last = !rt->membarrier;
+	kernel_options.short_waits_poll = rt->membarrier;
 	rt->clock.hz = 1000000;
 	atomic_u64_store(&rt->clock.held, CLOCK_RUNS, RELAXED);
 	rt->sources.qsbr = model_alloc(rte_rcu_qsbr_get_memsize(WORKERS_MAX));
@@ -172,7 +161,7 @@ next_task(struct core *c)
 	return t != NULL ? t : weir__take_inject(c);
 }
 
-BELOW_LOOK static bool
+static UNWATCHED bool
 are_seen(const void *arg)
 {
 	return seen.v >= *(const unsigned int *)arg;
@@ -324,6 +313,7 @@ workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
 static void
 free_worker(struct worker *w)
 {
+	weir__sleeper_fini(&w->sleeper);
 	model_free(atomic_ptr_load(&w->sources.array, RELAXED));
 	model_free(w->inbox.ring);
 	model_free(w->core);
