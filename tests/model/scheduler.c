@@ -261,6 +261,15 @@ scheduler_spawn_on(unsigned int worker, const struct weir_task_ops *ops,
 	return spawn(new_task(ops, state, WEIR_AFFINITY_WORKER, worker));
 }
 
+UNWATCHED struct weir_join *
+scheduler_new_job(const struct weir_task_ops *ops, const void *state)
+{
+	struct task *t = new_task(ops, state, WEIR_AFFINITY_ANY, 0);
+
+	state_init_unowned(&t->state);
+	return (struct weir_join *)t;
+}
+
 UNWATCHED void
 scheduler_close(void)
 {
@@ -308,6 +317,12 @@ UNWATCHED void
 scheduler_walk(owned_visit *visit, void *arg)
 {
 	weir__owned_walk(&s.home->owned, visit, arg);
+}
+
+uint64_t
+scheduler_count(void)
+{
+	return weir__owned_count(&s.home->owned);
 }
 
 /* What lib/task calls. */
