@@ -6,15 +6,14 @@
  * on as it was.
  */
 
+#include "kernel.h"
 #include "runtime_rig.h"
-#include "thread.h"
 
 static const struct machine machine;
 static struct weir_runtime *rt;
 static struct atomic_u32 go, back;
 
-/* A look at memory as it is: no access of any thread's. */
-__attribute__((no_sanitize("thread"))) static bool
+static UNWATCHED bool
 is_open(const void *gate)
 {
 	return ((const struct atomic_u32 *)gate)->v != 0;
@@ -27,13 +26,25 @@ pass(const struct atomic_u32 *gate)
 		vthread_wait(is_open, gate);
 }
 
-/* A call that blocks until the gate is open. */
+/* Is the calling thread on that CPU, and on no other? */
+static void
+check_cpu(unsigned int cpu)
+{
+	rte_cpuset_t cpus;
+
+	pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+	model_check(CPU_COUNT(&cpus) == 1 && CPU_ISSET(cpu, &cpus));
+}
+
+/* A call that blocks until the gate is open, by a task of its worker's. */
 static void
 wait_for_gate(void *arg)
 {
 	(void)arg;
 	model_check(weir__core == NULL);
 	pass(&go);
+	/* C5: where the standby thread was that ran the task. */
+	check_cpu(KERNEL_OTHER_CPU);
 }
 
 /* The same with the other gate; it opens the first. */
@@ -73,6 +84,7 @@ block_poll(struct weir_context *ctx, void *state)
 
 	s->log->polls++;
 	model_check(weir_block_in_place(s->call, NULL) == 0);
+	check_cpu(weir__core->worker->lcore);
 	/* The core is the same, and so is the poll. */
 	model_check(weir_task_current() == id &&
 		    weir_context_worker(ctx) == weir_worker_current());
@@ -100,6 +112,7 @@ open_poll(struct weir_context *ctx, void *state)
 {
 	(void)ctx;
 	(void)state;
+	check_cpu(weir__core->worker->lcore);
 	atomic_u32_store(&go, 1, RELEASE);
 	return WEIR_DONE;
 }

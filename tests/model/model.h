@@ -87,6 +87,9 @@ model_alloc(size_t size);
 void
 model_free(void *p);
 
+/* Of a function that looks at memory as it is, and whose accesses are nobody's. */
+#define UNWATCHED __attribute__((no_sanitize("thread")))
+
 /*
  * These atomic variables are in one hand at a time, by the protocol: an access
  * that does not happen after the others' is a failure, as for plain memory.

@@ -109,13 +109,33 @@ MODEL(owned_walk_end, "a walk beside a task's end", 2, 1)
 	model_check(drops == 3);
 }
 
+static unsigned int met;
+static uint64_t met_at_most;
+
+/* Who comes once it has begun does not make a walk longer. */
+static bool
+visit_and_count(const struct task *t, void *arg)
+{
+	if (met++ == 0)
+		met_at_most = scheduler_count();
+	model_check(met <= met_at_most);
+	return visit(t, arg);
+}
+
+static void
+walk_and_count(void *arg)
+{
+	(void)arg;
+	scheduler_walk(visit_and_count, NULL);
+}
+
 MODEL(owned_walk_spawn, "a walk beside a spawn", 3, 3)
 {
 	unsigned int walker;
 
 	scheduler_start(0);
 	weir_join_detach(spawn(false));
-	walker = model_thread("walker", walk, NULL);
+	walker = model_thread("walker", walk_and_count, NULL);
 	weir_join_detach(spawn(false));
 	model_join(walker);
 	model_check(visits[1] == 1 && visits[2] <= 1);
@@ -181,4 +201,39 @@ MODEL(owned_close, "two spawn while the list is closed", 2, 2)
 	model_join(spawner);
 	scheduler_end();
 	model_check(drops == 2);
+}
+
+/* Takes the lock of its shard, where it is refused. */
+static void
+spawning_drop(void *state)
+{
+	waiting_drop(state);
+	weir_join_detach(spawn(false));
+}
+
+static const struct weir_task_ops spawning_ops = {
+	.name = "spawning",
+	.poll = waiting_poll,
+	.drop = spawning_drop,
+};
+
+MODEL(owned_drop, "what is ended spawns when it is dropped", 3, 3)
+{
+	scheduler_start(0);
+	weir_join_detach(scheduler_spawn(&spawning_ops, NULL));
+	scheduler_close();
+	scheduler_end_tasks(0);
+	scheduler_end();
+	model_check(drops == 2);
+}
+
+MODEL(owned_count, "a task counts until it has been dropped", 3, 3)
+{
+	scheduler_start(1);
+	atomic_u32_store(&mail, 1, RELAXED);
+	weir_join_detach(spawn(true));
+	while (scheduler_count() > 0)
+		atomic_pause();
+	model_check(drops == 1);
+	scheduler_end();
 }

@@ -149,3 +149,38 @@ MODEL(park_wave, "who finds something has another one search on", 2, 0)
 	place(1);
 	end(2);
 }
+
+/*
+ * Worker 0 is busy, and there is nobody else on its node; worker 1 may sleep, on
+ * another.
+ */
+static void
+begin_far(enum weir_park park, unsigned int kind)
+{
+	workers_begin(2, park, WORKERS_APART | kind);
+	workers_drive(1);
+}
+
+MODEL(far_outside, "a task from outside is taken by another node's sleeper", 3,
+      2)
+{
+	begin_far(WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	place(0);
+	end(1);
+}
+
+MODEL(far_run_queue, "a busy worker's task is taken by another node's sleeper",
+      2, 2)
+{
+	begin_far(WEIR_PARK_INTERRUPT, 0);
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+MODEL(far_poller, "a task from outside is taken by another node's poller", 2, 2)
+{
+	begin_far(WEIR_PARK_PAUSE, 0);
+	place(0);
+	end(1);
+}

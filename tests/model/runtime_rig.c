@@ -3,6 +3,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "kernel.h"
 #include "runtime_rig.h"
 #include "thread.h"
 
@@ -30,32 +31,59 @@ options(struct weir_options *o)
 	o->seed = 1;
 }
 
-struct weir_runtime *
-runtime_create(const struct machine *machine, unsigned int n, bool spare)
+static struct machine machine;
+
+static bool
+chance(enum kernel_chance what, void *arg)
 {
-	struct machine m = *machine;
-	unsigned int spare_lcore = n + 1;
+	(void)arg;
+	if ((what == KERNEL_NO_THREAD && machine.threads_fail) ||
+	    (what == KERNEL_LATE && machine.waits_end))
+		return model_choose(2) == 1;
+	return false;
+}
+
+static bool
+end_short_waits(void)
+{
+	return kernel_end_waits(KERNEL_HZ / 1000);
+}
+
+static void
+begin(const struct machine *m, unsigned int nb_lcores)
+{
+	machine = *m;
+	kernel_options.nb_lcores = nb_lcores;
+	kernel_options.no_launch = m->no_launch;
+	kernel_options.ring_size = 4;
+	kernel_options.chance = chance;
+	kernel_main_lcore();
+	model_when_stuck(end_short_waits);
+}
+
+struct weir_runtime *
+runtime_create(const struct machine *m, unsigned int n, bool spare)
+{
 	struct weir_options o;
 
 	options(&o);
 	o.nb_workers = n;
 	if (spare) {
-		o.spare_lcores = &spare_lcore;
+		o.spare_lcores = &n;
 		o.nb_spare_lcores = 1;
 	}
-	m.nb_lcores = n + spare;
-	machine_begin(&m);
+	begin(m, n + spare);
 	return create(&o);
 }
 
 struct weir_runtime *
-runtime_create_current(const struct machine *machine)
+runtime_create_current(const struct machine *m)
 {
 	struct weir_options o;
 
 	options(&o);
 	o.current_thread = true;
-	machine_begin(machine);
+	begin(m, 0);
 	return create(&o);
 }
 
@@ -178,10 +206,12 @@ void
 runtime_end(struct weir_runtime *rt)
 {
 	struct weir_shutdown_report left;
+	struct kernel_left kept;
 
 	model_check(weir_runtime_shutdown(rt, UINT64_MAX, &left) == 0);
 	model_check(left.live_tasks == 0 && left.ring_entries == 0 &&
 		    left.blocking == 0);
 	weir_runtime_free(rt);
-	model_check(machine_unjoined() == 0);
+	kernel_left(&kept);
+	model_check(kept.threads == 0 && kept.files == 0);
 }

@@ -5,14 +5,24 @@
 
 /*
  * Runtimes for models: as weir_runtime_create() makes them, on the machine of
- * machine.h, with tasks that note what was done to them.
+ * tests/virtual, with tasks that note what was done to them. Time stands still.
+ * A wait for the time of a poller's pause ends when nobody can go on otherwise;
+ * longer ones do not end, but for those that the model wants to.
  */
 
-#include "machine.h"
 #include "model.h"
 #include "sched/scheduler.h"
 
 #define RUNTIME_TASKS_MAX 8
+
+struct machine {
+	/* A launch starts no thread: the model plays the worker. */
+	bool no_launch;
+	/* A wait on a condition with an end near by may come to it at once. */
+	bool waits_end;
+	/* pthread_create() and its like may fail. */
+	bool threads_fail;
+};
 
 /* Of one task. Plain: who polls or drops it comes behind who did so before. */
 struct task_log {
@@ -24,7 +34,7 @@ struct task_log {
 
 extern struct task_log task_logs[RUNTIME_TASKS_MAX];
 
-/* A runtime of n workers, on lcores 1 to n, and a spare one behind them or not. */
+/* A runtime of n workers, on the first lcores, and a spare one behind them or not. */
 struct weir_runtime *
 runtime_create(const struct machine *machine, unsigned int n, bool spare);
 struct weir_runtime *

@@ -13,10 +13,9 @@
 #include <string.h>
 
 #include "checker/memory.h"
+#include "kernel.h"
 #include "scheduler.h"
 #include "thread.h"
-
-#define UNWATCHED __attribute__((no_sanitize("thread")))
 
 #define ENTRIES_MAX 32
 #define WORKERS_MAX 3
@@ -37,6 +36,7 @@ static struct {
 	unsigned int failures;
 	bool closed; /* the queue is */
 	bool ending; /* nothing is spawned any more */
+	bool awoken; /* for nothing, once */
 } s;
 
 UNWATCHED int
@@ -191,10 +191,22 @@ core_of_thread(unsigned int thread)
 	return (struct core *)(uintptr_t)(thread + 1);
 }
 
+static UNWATCHED bool
+chance(enum kernel_chance what, void *arg)
+{
+	(void)arg;
+	if (what != KERNEL_SPURIOUS || s.awoken || model_choose(2) == 0)
+		return false;
+	s.awoken = true;
+	return true;
+}
+
 UNWATCHED void
 scheduler_start(unsigned int nb_workers)
 {
 	unsigned int i;
+
+	kernel_options.chance = chance;
 
 	s.on = true;
 	s.nb_workers = nb_workers;
@@ -249,6 +261,15 @@ scheduler_spawn_on(unsigned int worker, const struct weir_task_ops *ops,
 	return spawn(new_task(ops, state, WEIR_AFFINITY_WORKER, worker));
 }
 
+UNWATCHED struct weir_join *
+scheduler_new_job(const struct weir_task_ops *ops, const void *state)
+{
+	struct task *t = new_task(ops, state, WEIR_AFFINITY_ANY, 0);
+
+	state_init_unowned(&t->state);
+	return (struct weir_join *)t;
+}
+
 UNWATCHED void
 scheduler_close(void)
 {
@@ -296,6 +317,12 @@ UNWATCHED void
 scheduler_walk(owned_visit *visit, void *arg)
 {
 	weir__owned_walk(&s.home->owned, visit, arg);
+}
+
+uint64_t
+scheduler_count(void)
+{
+	return weir__owned_count(&s.home->owned);
 }
 
 /* What lib/task calls. */

@@ -26,6 +26,10 @@ struct weir_join *
 scheduler_spawn_on(unsigned int worker, const struct weir_task_ops *ops,
 		   const void *state);
 
+/* A job, which nobody runs yet. */
+struct weir_join *
+scheduler_new_job(const struct weir_task_ops *ops, const void *state);
+
 /* As weir_runtime_shutdown_begin(): the workers end what is left. Once. */
 void
 scheduler_close(void);
@@ -45,6 +49,10 @@ scheduler_end_tasks(unsigned int worker);
 /* weir__owned_walk(), once. */
 void
 scheduler_walk(owned_visit *visit, void *arg);
+
+/* Tasks that have not ended: weir__owned_count(). */
+uint64_t
+scheduler_count(void);
 
 /* How many tasks have failed and nobody asked. */
 unsigned int

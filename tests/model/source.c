@@ -7,7 +7,11 @@
 
 #include <errno.h>
 
-#include "below.h"
+#include <sys/epoll.h>
+
+#include <rte_epoll.h>
+
+#include "kernel.h"
 #include "weir_event.h"
 #include "workers.h"
 
@@ -179,11 +183,35 @@ MODEL(source_close, "a close beside the home worker", 2, 2)
 	model_check(got == 0 || got == -ESHUTDOWN);
 }
 
+static void
+hand_over(void)
+{
+	model_check(weir__source_set_hand_over(&workers_get(0)->sources,
+					       &workers_get(1)->sources) == 0);
+}
+
+/*
+ * A worker's sources go to its successor when it retires (workers.c, G3). The
+ * one polls until they are gone, the other one from then on; between them they
+ * miss nothing.
+ */
+MODEL(source_hand_over, "an event beside the retirement of its worker", 1, 1)
+{
+	begin_armed();
+	workers_drive(0);
+	hand_over();
+	workers_drive(1);
+	end_armed();
+	model_check(got == 0);
+}
+
 /* A source with an interrupt, on memory of its own. */
 
 struct nic {
 	struct atomic_u32 packets;
-	struct atomic_u32 armed; /* with epoll fd + 1 */
+	struct atomic_u32 armed;
+	int interrupt; /* a file */
+	struct rte_epoll_event event;
 };
 
 static struct nic *nic;
@@ -201,7 +229,8 @@ nic_sleep(void *priv, int epfd)
 	(void)priv;
 	model_check(atomic_u32_load(&nic->armed, RELAXED) == 0);
 	/* The kernel's call. */
-	atomic_u32_exchange(&nic->armed, (uint32_t)epfd + 1, SEQ_CST);
+	rte_epoll_ctl(epfd, EPOLL_CTL_ADD, nic->interrupt, &nic->event);
+	atomic_u32_exchange(&nic->armed, 1, SEQ_CST);
 	atomic_fence(SEQ_CST);
 	return 0;
 }
@@ -211,6 +240,8 @@ nic_wake(void *priv)
 {
 	(void)priv;
 	model_check(atomic_u32_load(&nic->armed, RELAXED) != 0);
+	rte_epoll_ctl(nic->event.epfd, EPOLL_CTL_DEL, nic->interrupt,
+		      &nic->event);
 	atomic_u32_exchange(&nic->armed, 0, SEQ_CST);
 }
 
@@ -245,29 +276,60 @@ static const struct weir_task_ops nic_waits = {
 };
 
 static void
+create_nic(void)
+{
+	nic = model_alloc(sizeof(*nic));
+	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	nic->interrupt = kernel_file_open();
+	nic->event.epdata.data = weir_source_of(source);
+}
+
+static void
 begin_nic(void)
 {
 	workers_begin(1, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
-	nic = model_alloc(sizeof(*nic));
-	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	create_nic();
 	workers_enter(0);
 	workers_poll(0, workers_polled_task(0, &nic_waits));
 	weir__core = NULL;
 	workers_drive(0);
 }
 
+/* The device: writes the packet, and then looks at its mask. */
+static void
+write_packet(void *arg)
+{
+	(void)arg;
+	atomic_u32_store(&nic->packets, 1, RELAXED);
+	atomic_fence(SEQ_CST);
+	if (atomic_u32_load(&nic->armed, RELAXED) != 0)
+		kernel_file_signal(nic->interrupt);
+}
+
 MODEL(source_interrupt, "a packet, before the interrupt is armed or after it",
       2, 2)
 {
-	uint32_t epfd;
-
 	begin_nic();
-	/* The device: writes the packet, and then looks at its mask. */
-	atomic_u32_store(&nic->packets, 1, RELAXED);
-	atomic_fence(SEQ_CST);
-	epfd = atomic_u32_load(&nic->armed, RELAXED);
-	if (epfd != 0)
-		below_interrupt((int)epfd - 1, weir_source_of(source));
+	write_packet(NULL);
+	workers_await(1);
+	workers_stop();
+	weir_source_free(source);
+	model_free(nic);
+	end(1);
+}
+
+/* The worker that goes is stuck, the new one may sleep without end. */
+MODEL(source_hand_over_asleep, "a packet beside a hand-over to who sleeps", 2,
+      0)
+{
+	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	create_nic();
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &nic_waits));
+	weir__core = NULL;
+	workers_drive(1);
+	model_thread("device", write_packet, NULL);
+	hand_over();
 	workers_await(1);
 	workers_stop();
 	weir_source_free(source);
@@ -279,8 +341,7 @@ MODEL(source_interrupt, "a packet, before the interrupt is armed or after it",
 MODEL(source_move_asleep, "a move of a source that its worker sleeps on", 2, 2)
 {
 	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
-	nic = model_alloc(sizeof(*nic));
-	source = weir_source_create(workers_rt, &nic_ops, 0, 0);
+	create_nic();
 	workers_enter(0);
 	workers_poll(0, workers_polled_task(0, &nic_waits));
 	weir__core = NULL;
@@ -377,6 +438,25 @@ shut(void *arg)
 {
 	(void)arg;
 	weir_source_close(weir_event_source(event), ESHUTDOWN);
+}
+
+/* The worker that goes is stuck, and is told in vain. */
+MODEL(event_hand_over, "a post beside a hand-over to who sleeps", 2, 0)
+{
+	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	event = weir_event_create(workers_rt, 0);
+	wanted = 1;
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &event_ops));
+	weir__core = NULL;
+	workers_drive(1);
+	model_thread("poster", post, NULL);
+	hand_over();
+	workers_await(1);
+	workers_stop();
+	weir_event_free(event);
+	end(1);
+	model_check(taken == 1);
 }
 
 /* What was posted before the close is taken before the error. */

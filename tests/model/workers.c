@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <errno.h>
-
 #include <rte_ring.h>
 
-#include "below.h"
+#include "kernel.h"
 #include "thread.h"
 #include "workers.h"
 
@@ -16,15 +14,7 @@ unsigned int workers_run_until;
 static struct atomic_u32 seen;
 static bool driven[WORKERS_MAX];
 
-/* Before any thread. */
-__attribute__((constructor)) static void
-declare(void)
-{
-	vthread_local(&weir__core, sizeof(weir__core));
-	vthread_local(&errno, sizeof(errno));
-}
-
-BELOW_LOOK static bool
+static UNWATCHED bool
 is_claimed(const struct worker *w)
 {
 	return !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
@@ -53,7 +43,7 @@ void
 __real_weir__notify(struct node *node, const struct run_queue *queue);
 void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue);
-BELOW_LOOK void
+UNWATCHED void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 {
 	const struct core *c = weir__core;
@@ -85,17 +75,17 @@ workers_make_inject(struct inject *q, unsigned int capacity)
 }
 
 static void
-make_worker(unsigned int i, unsigned int n, enum weir_park park)
+make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
 {
 	struct worker *w = model_alloc(sizeof(*w));
 	unsigned int v, k = 0;
 
 	workers_rt->workers[i] = w;
 	w->rt = workers_rt;
-	w->node = workers_rt->nodes[0];
-	w->node->workers[i] = w;
+	w->node = workers_rt->nodes[apart ? i : 0];
 	w->index = i;
-	w->idle_bit = i;
+	w->idle_bit = apart ? 0 : i;
+	w->node->workers[w->idle_bit] = w;
 	w->core = model_alloc(sizeof(*w->core));
 	w->core->worker = w;
 	w->core->ctx.core = w->core;
@@ -109,8 +99,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park)
 	w->tier_end[0] = k;
 	w->nb_tiers = 1;
 	atomic_u32_store(&w->park, park, RELAXED);
-	w->sleeper.event_fd = below_file(i);
-	w->sleeper.epoll_fd = below_file(i);
+	model_check(weir__sleeper_init(&w->sleeper) == 0);
 	weir__source_set_init(&w->sources, &workers_rt->sources, &w->sleeper, i,
 			      0);
 	w->sources.closed = false;
@@ -121,44 +110,51 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park)
 }
 
 static void
-make_node(unsigned int n)
+make_node(unsigned int index, unsigned int nb_nodes, unsigned int n)
 {
 	struct node *node = model_alloc(sizeof(*node));
+	unsigned int i;
 
-	workers_rt->nodes[0] = node;
+	workers_rt->nodes[index] = node;
 	node->rt = workers_rt;
+	node->index = index;
 	node->workers = model_alloc(WORKERS_MAX * sizeof(*node->workers));
+	node->near = model_alloc(WORKERS_MAX * sizeof(*node->near));
+	for (i = 0; i < nb_nodes; i++)
+		node->near[i] = (index + i) % nb_nodes;
 	node->nb_places = n;
 	weir__idle_init(&node->idle, n);
 	workers_make_inject(&node->inject, RING_CAPACITY);
 }
 
 void
-workers_begin(unsigned int n, enum weir_park park, unsigned int patience)
+workers_begin(unsigned int n, enum weir_park park, unsigned int kind)
 {
 	struct weir_runtime *rt = model_alloc(sizeof(*rt));
+	bool apart = kind & WORKERS_APART;
 	unsigned int i;
 
 	workers_rt = rt;
 	rt->nb_workers = n;
-	rt->nb_nodes = 1;
+	rt->nb_nodes = apart ? n : 1;
 	rt->workers = model_alloc(WORKERS_MAX * sizeof(*rt->workers));
-	rt->nodes = model_alloc(sizeof(*rt->nodes));
-	rt->options.cross_node_backlog = 128;
+	rt->nodes = model_alloc(WORKERS_MAX * sizeof(*rt->nodes));
+	rt->options.cross_node_backlog = apart ? 1 : 128;
 	rt->options.inject_interval = 1;
 	rt->max_poll_gap = NEVER;
 	rt->cross_node_age = NEVER;
-	rt->recheck_min = patience & WORKERS_PATIENT ? NEVER : 0;
+	rt->recheck_min = kind & WORKERS_PATIENT ? NEVER : 0;
 	rt->recheck_max = rt->recheck_min;
-	rt->membarrier = !(patience & WORKERS_NO_MEMBARRIER);
-	below_sleeps_last = !rt->membarrier;
+	rt->membarrier = !(kind & WORKERS_NO_MEMBARRIER);
+	kernel_options.short_waits_poll = rt->membarrier;
 	rt->clock.hz = 1000000;
 	atomic_u64_store(&rt->clock.held, CLOCK_RUNS, RELAXED);
 	rt->sources.qsbr = model_alloc(rte_rcu_qsbr_get_memsize(WORKERS_MAX));
 	rte_rcu_qsbr_init(rt->sources.qsbr, WORKERS_MAX);
-	make_node(n);
+	for (i = 0; i < rt->nb_nodes; i++)
+		make_node(i, rt->nb_nodes, apart ? 1 : n);
 	for (i = 0; i < n; i++)
-		make_worker(i, n, park);
+		make_worker(i, n, apart, park);
 }
 
 static struct task *
@@ -172,7 +168,7 @@ next_task(struct core *c)
 	return t != NULL ? t : weir__take_inject(c);
 }
 
-BELOW_LOOK static bool
+static UNWATCHED bool
 are_seen(const void *arg)
 {
 	return seen.v >= *(const unsigned int *)arg;
@@ -324,6 +320,7 @@ workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
 static void
 free_worker(struct worker *w)
 {
+	weir__sleeper_fini(&w->sleeper);
 	model_free(atomic_ptr_load(&w->sources.array, RELAXED));
 	model_free(w->inbox.ring);
 	model_free(w->core);
@@ -333,35 +330,49 @@ free_worker(struct worker *w)
 	model_free(w);
 }
 
+static void
+free_node(struct node *node)
+{
+	model_free(node->inject.ring);
+	model_free(node->workers);
+	model_free(node->near);
+	model_free(node);
+}
+
+static void
+check_idle(const struct idle *idle)
+{
+	if (atomic_u32_load(&idle->state, RELAXED) != 0 ||
+	    atomic_u64_load(&idle->sleepers[0], RELAXED) != 0)
+		model_fail("D1: all are awake, and some are counted");
+}
+
 void
 workers_stop(void)
 {
-	struct node *node = workers_rt->nodes[0];
 	unsigned int i;
 
 	weir__core = NULL;
-	weir__inject_close(&node->inject);
+	for (i = 0; i < workers_rt->nb_nodes; i++)
+		weir__inject_close(&workers_rt->nodes[i]->inject);
 	for (i = 0; i < workers_rt->nb_workers; i++)
 		if (driven[i])
 			weir__worker_call(workers_get(i), ATTENTION_STOP);
 	model_join_all();
-	if (atomic_u32_load(&node->idle.state, RELAXED) != 0 ||
-	    atomic_u64_load(&node->idle.sleepers[0], RELAXED) != 0)
-		model_fail("D1: all are awake, and some are counted");
+	for (i = 0; i < workers_rt->nb_nodes; i++)
+		check_idle(&workers_rt->nodes[i]->idle);
 }
 
 void
 workers_end(void)
 {
-	struct node *node = workers_rt->nodes[0];
 	unsigned int i;
 
 	workers_stop();
 	for (i = 0; i < workers_rt->nb_workers; i++)
 		free_worker(workers_get(i));
-	model_free(node->inject.ring);
-	model_free(node->workers);
-	model_free(node);
+	for (i = 0; i < workers_rt->nb_nodes; i++)
+		free_node(workers_rt->nodes[i]);
 	model_free(workers_rt->sources.qsbr);
 	model_free(workers_rt->nodes);
 	model_free(workers_rt->workers);

@@ -4,8 +4,8 @@
 #define MODEL_WORKERS_H
 
 /*
- * A runtime of one node, put together by hand: workers that look for tasks and
- * park as the library's do, and tasks that are not run but seen (rig.h).
+ * A runtime put together by hand: workers that look for tasks and park as the
+ * library's do, and tasks of its first node that are not run but seen (rig.h).
  */
 
 #include "rig.h"
@@ -19,16 +19,18 @@ extern struct weir_runtime *workers_rt;
  * Those that poll look at others' queues in each turn, and a short sleep in the
  * kernel is such a turn. But with:
  */
-enum workers_patience {
+enum workers_kind {
 	/* Nobody looks again before it is called. */
 	WORKERS_PATIENT = 1,
 	/* There is no membarrier, and short sleeps do not end by themselves. */
 	WORKERS_NO_MEMBARRIER = 2,
+	/* Each has a node of its own, whose work is worth taking at once. */
+	WORKERS_APART = 4,
 };
 
-/* n workers, awake, which wait by that policy. */
+/* n workers, awake, which wait by that policy; kind: of enum workers_kind. */
 void
-workers_begin(unsigned int n, enum weir_park park, unsigned int patience);
+workers_begin(unsigned int n, enum weir_park park, unsigned int kind);
 
 /* An inject queue with a ring for that many; the ring is the caller's to free. */
 void

@@ -291,14 +291,17 @@ check_nothing_left(void)
 		if (!vthread_ended(i))
 			virtual_failed("thread %u (%s) has not ended", i,
 				       vthread_name(i));
+	arena_check();
 	kernel_left(&left);
 	if (left.blocks + left.cells + left.rings + left.pools + left.files +
-		    left.mutexes + left.conds !=
+		    left.mutexes + left.conds + left.threads !=
 	    0)
 		virtual_failed("left: %u blocks, %u cells, %u rings, %u pools, "
-			       "%u files, %u mutexes, %u conditions",
+			       "%u files, %u mutexes, %u conditions, "
+			       "%u threads",
 			       left.blocks, left.cells, left.rings, left.pools,
-			       left.files, left.mutexes, left.conds);
+			       left.files, left.mutexes, left.conds,
+			       left.threads);
 }
 
 static void
@@ -364,6 +367,7 @@ run_seed(uint64_t seed, const struct overrides *o, bool trace, uint64_t *hash)
 	nb_actors = 0;
 	faults = false;
 	sim.plan.kernel.chance = chance;
+	arena_reset();
 	kernel_reset(&sim.plan.kernel);
 	steps_reset();
 	policy_reset();

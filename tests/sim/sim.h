@@ -12,6 +12,7 @@
  *	policy.c	who goes on
  *	plan.c		what a seed means
  *	run.c		one run: start, workload, shutdown, what is left
+ *	arena.c		the machine's memory
  *	traffic.c	sources, and packets that arrive by the clock
  *	tasks.c		tasks, and what becomes of them
  *	actors.c	what they do
@@ -57,7 +58,7 @@ struct plan {
 	unsigned int lcores[RTE_MAX_LCORE]; /* of all runtimes */
 	bool hooks;
 	struct kernel_options kernel;
-	unsigned int odds[KERNEL_SPURIOUS + 1]; /* one in so many; 0: never */
+	unsigned int odds[KERNEL_CHANCES]; /* one in so many; 0: never */
 	unsigned int nb_sources;
 	unsigned int nb_actors;
 	unsigned int nb_threads;
@@ -353,6 +354,19 @@ tasks_check_end(void);
 /* References that are older than their runtime. */
 void
 tasks_drop_references(void);
+
+/* arena.c */
+void
+arena_reset(void);
+/* Has nobody written to what was freed? */
+void
+arena_check(void);
+/*
+ * An address in it as one that is the same in every run, and any other number as
+ * it is.
+ */
+uint64_t
+arena_value(uint64_t value);
 
 /* threads.c */
 void

@@ -103,7 +103,7 @@ step(const char *file, int line)
 static void
 done(struct step *s, uint64_t value)
 {
-	s->value = kernel_value(value);
+	s->value = arena_value(value);
 	sim_fold((uint64_t)s->thread << 32 | (uint32_t)s->line);
 	sim_fold(s->value);
 	if (sim.trace)
@@ -268,4 +268,27 @@ virtual_release(const void *p)
 void
 virtual_acquire(const void *p)
 {
+}
+
+/* What has been freed, the arena looks at. */
+void
+virtual_touch(const void *p)
+{
+}
+
+void
+virtual_saw(uint64_t v)
+{
+}
+
+unsigned int
+virtual_thread_start(const char *name, void (*main)(void *arg), void *arg)
+{
+	return vthread_start(name, main, arg);
+}
+
+void
+virtual_thread_reap(unsigned int thread)
+{
+	vthread_reap(thread);
 }

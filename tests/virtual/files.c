@@ -14,6 +14,8 @@
 
 #include <rte_epoll.h>
 
+#include "base/atomic.h"
+#include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
 
@@ -28,8 +30,8 @@ struct file {
 	struct rte_epoll_event *about;
 };
 
-static struct file files[MAX_FILES];
-static unsigned int used; /* all behind them are as new */
+static struct file files[MAX_FILES] KEPT;
+static unsigned int used KEPT; /* all behind them are as new */
 
 void
 kernel_files_reset(void)
@@ -142,6 +144,20 @@ has_event(const void *watcher)
 	return false;
 }
 
+static void
+wait_for_event(const struct file *watcher, int timeout_ms)
+{
+	uint64_t end = UINT64_MAX;
+
+	if (timeout_ms >= 0)
+		end = kernel_now() + (uint64_t)timeout_ms * (KERNEL_HZ / 1000);
+	if (kernel_options.short_waits_poll && timeout_ms >= 0 &&
+	    timeout_ms <= 1)
+		virtual_pause(VIRTUAL_SITE);
+	else
+		kernel_await_until(has_event, watcher, end);
+}
+
 int
 __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 				    int n, int timeout_ms)
@@ -154,11 +170,7 @@ __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 	/* A signal. */
 	if (kernel_chance(KERNEL_SPURIOUS))
 		return -1;
-	kernel_await_until(has_event, watcher,
-			   timeout_ms < 0 ?
-				   UINT64_MAX :
-				   kernel_now() + (uint64_t)timeout_ms *
-							  (KERNEL_HZ / 1000));
+	wait_for_event(watcher, timeout_ms);
 	for (i = 0; i < used && got < n; i++) {
 		if (!files[i].event || files[i].watcher != watcher)
 			continue;
@@ -166,5 +178,6 @@ __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 		virtual_acquire(&files[i]);
 		events[got++] = *files[i].about;
 	}
+	virtual_saw((uint64_t)got);
 	return got;
 }

@@ -5,7 +5,7 @@
 
 /*
  * A static variable of the tests' own machinery, which stays when all others
- * are put back to what they were before a run: see tests/model/globals.c.
+ * are put back to what they were before a run: see tests/model/checker/globals.c.
  */
 #define KEPT __attribute__((section("kept")))
 

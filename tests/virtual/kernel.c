@@ -14,9 +14,9 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 #include <rte_power_intrinsics.h>
-#include <rte_rcu_qsbr.h>
 
 #include "base/atomic.h"
+#include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
 
@@ -47,7 +47,7 @@ find_locals(struct dl_phdr_info *info, size_t size, void *arg)
 void
 kernel_reset(const struct kernel_options *options)
 {
-	static bool known;
+	static bool known KEPT;
 	unsigned int i;
 
 	if (!known) {
@@ -56,6 +56,7 @@ kernel_reset(const struct kernel_options *options)
 			      sizeof(RTE_PER_LCORE(_lcore_id)));
 		vthread_local(&RTE_PER_LCORE(_rte_errno),
 			      sizeof(RTE_PER_LCORE(_rte_errno)));
+		vthread_local(&errno, sizeof(errno));
 		known = true;
 	}
 	kernel_options = *options;
@@ -73,7 +74,6 @@ kernel_reset(const struct kernel_options *options)
 void
 kernel_left(struct kernel_left *left)
 {
-	kernel_memory_check();
 	*left = kernel_counts;
 }
 
@@ -106,10 +106,25 @@ kernel_pausing(void)
 	return pausing;
 }
 
+bool
+kernel_end_waits(uint64_t cycles)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < vthread_count(); i++) {
+		if (timeouts[i] == UINT64_MAX || timeouts[i] > now + cycles)
+			continue;
+		timeouts[i] = 0;
+		any = true;
+	}
+	return any;
+}
+
 struct timed_wait {
 	bool (*ready)(const void *arg);
 	const void *arg;
-	uint64_t end;
+	const uint64_t *end;
 };
 
 static bool
@@ -117,18 +132,20 @@ ready_or_late(const void *arg)
 {
 	const struct timed_wait *w = arg;
 
-	return now >= w->end || w->ready(w->arg);
+	return now >= *w->end || w->ready(w->arg);
 }
 
 void
 kernel_await_until(bool (*ready)(const void *arg), const void *arg,
 		   uint64_t end)
 {
-	const struct timed_wait w = { ready, arg, end };
+	uint64_t *timeout = &timeouts[vthread_self()];
+	const struct timed_wait w = { ready, arg, timeout };
 
-	timeouts[vthread_self()] = end;
+	*timeout = end;
 	kernel_await(ready_or_late, &w);
-	timeouts[vthread_self()] = UINT64_MAX;
+	*timeout = UINT64_MAX;
+	virtual_saw(ready(arg));
 }
 
 uint64_t
@@ -195,32 +212,6 @@ __wrap_weir__membarrier(int command)
 		virtual_membarrier(VIRTUAL_SITE);
 	}
 	return 0;
-}
-
-struct grace {
-	struct rte_rcu_qsbr *qsbr;
-	uint64_t token;
-};
-
-static bool
-grace_is_over(const void *arg)
-{
-	const struct grace *grace = arg;
-
-	return rte_rcu_qsbr_check(grace->qsbr, grace->token, false) == 1;
-}
-
-void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *qsbr, unsigned int thread)
-{
-	struct grace grace = { .qsbr = qsbr };
-
-	virtual_call("rte_rcu_qsbr_synchronize");
-	grace.token = rte_rcu_qsbr_start(qsbr);
-	if (thread != RTE_QSBR_THRID_INVALID)
-		rte_rcu_qsbr_quiescent(qsbr, thread);
-	vthread_progress();
-	kernel_await(grace_is_over, &grace);
 }
 
 /* Whoever wants to know asks the library. */

@@ -12,6 +12,7 @@
  *	lcores.c	lcores, NUMA nodes, launching
  *	memory.c	rte_malloc, rings, mempools
  *	files.c		eventfd and epoll
+ *	qsbr.c		the end of a grace period
  *	kernel.c	clock, and the rest
  *
  * A call blocks through vthread_wait(), so it works under any policy.
@@ -38,6 +39,8 @@ enum kernel_chance {
 	KERNEL_POOL_EMPTY, /* a mempool has nothing */
 	KERNEL_NO_THREAD,  /* a thread cannot be started */
 	KERNEL_SPURIOUS,   /* a wait ends for nothing */
+	KERNEL_LATE,	   /* a wait with an end near by has come to it */
+	KERNEL_CHANCES,
 };
 
 struct kernel_options {
@@ -48,6 +51,12 @@ struct kernel_options {
 		ring_size; /* of rings, whoever asks for more; 0: as asked */
 	bool membarrier;   /* there is that system call */
 	bool power_pause;  /* the CPU has such an instruction */
+	bool no_launch;	   /* whoever runs it plays the lcores' threads */
+	/*
+	 * A wait for a millisecond at most, which is a turn of a loop that polls,
+	 * ends with anybody's next step.
+	 */
+	bool short_waits_poll;
 	bool (*chance)(enum kernel_chance what, void *arg); /* NULL: never */
 	void *arg;
 };
@@ -61,11 +70,15 @@ struct kernel_left {
 	unsigned int files;
 	unsigned int mutexes;
 	unsigned int conds;
+	unsigned int threads; /* that have not been joined, but for lcores' */
 };
 
-/* A machine as new, before each run. All memory of the last one is gone. */
+/* A machine as new, before each run. */
 void
 kernel_reset(const struct kernel_options *options);
+
+/* Those of this run. */
+extern struct kernel_options kernel_options;
 
 /* Makes the calling thread that of the main lcore. */
 void
@@ -83,6 +96,9 @@ kernel_advance(uint64_t cycles);
 /* The earliest time that a thread waits for; UINT64_MAX: none does. */
 uint64_t
 kernel_next_timeout(void);
+/* Ends the waits that would end in so many cycles, at once; false: there is none. */
+bool
+kernel_end_waits(uint64_t cycles);
 
 /* How many threads are in rte_power_pause(), and not asleep. */
 unsigned int
@@ -95,20 +111,32 @@ void
 kernel_file_signal(int fd);
 
 /*
- * An address in the machine's memory as one that is the same in every run, and
- * any other number as it is.
- */
-uint64_t
-kernel_value(uint64_t value);
-
-/*
  * Provided by whoever links this, beside virtual_release() and
  * virtual_acquire().
  */
 
-/* Before a call into the kernel or DPDK: others may come in. */
+/*
+ * Before a call into the kernel or DPDK: others may come in. Need they not, if
+ * what the call does is not seen by who has no lock, a policy may pass it over.
+ */
 void
 virtual_call(const char *name);
+/* The call uses what lies there, which must not be gone. */
+void
+virtual_touch(const void *p);
+/* The calling thread has learned this from others, and from no acquire. */
+void
+virtual_saw(uint64_t v);
+/* Memory at an address that the run decides, aligned as cache lines. */
+void *
+virtual_alloc(size_t size);
+void
+virtual_free(void *p);
+/* As vthread_start() and vthread_reap(), at least. */
+unsigned int
+virtual_thread_start(const char *name, void (*main)(void *arg), void *arg);
+void
+virtual_thread_reap(unsigned int thread);
 /* A rule is broken, by the library or of the machine. */
 void
 virtual_failed(const char *format, ...)
@@ -118,7 +146,6 @@ virtual_failed(const char *format, ...)
  * Between the files.
  */
 
-extern struct kernel_options kernel_options;
 extern struct kernel_left kernel_counts;
 
 static inline bool
@@ -148,9 +175,6 @@ kernel_thread_start(const char *name, void *(*main)(void *arg), void *arg,
 
 void
 kernel_memory_reset(void);
-/* Has nobody written to what was freed? */
-void
-kernel_memory_check(void);
 void
 kernel_files_reset(void);
 void

@@ -10,6 +10,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
 
@@ -22,7 +23,7 @@ struct lcore {
 	int result;
 };
 
-static struct lcore lcores[RTE_MAX_LCORE];
+static struct lcore lcores[RTE_MAX_LCORE] KEPT;
 
 void
 kernel_lcores_reset(void)
@@ -59,8 +60,10 @@ __wrap_rte_eal_remote_launch(lcore_function_t *main, void *arg,
 	virtual_call("rte_eal_remote_launch");
 	if (l->running)
 		return -EBUSY;
+	if (kernel_options.no_launch)
+		return 0;
 	if (l->launched)
-		vthread_reap(l->thread);
+		virtual_thread_reap(l->thread);
 	l->running = true;
 	l->launched = true;
 	l->main = main;

@@ -1,158 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The machine's memory: an arena that each run finds empty. The same calls give
- * the same places.
- *
- * Y1 What has been freed holds POISON until it is given out again. It is looked
- *    at whether it still does then, and when somebody asks what is left.
- * Y2 Rings are DPDK's own, on this memory; mempools are DPDK's with their
- *    caches, before a list of cells.
+ * What DPDK makes of memory, which is virtual_alloc()'s. Rings are DPDK's own on
+ * it; mempools are DPDK's with their caches, before a list of cells. Who counts
+ * on the order that the heap's lock gives says so (lib/base/race.h).
  */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
 
-#define ARENA_SIZE (UINT64_C(1) << 32)
-#define ALIGNMENT 64
-#define CLASSES 33
-#define LIVE 0x4c495645u
-#define POISON 0xdd
-/* Of a larger one only as much is looked at. */
-#define POISONED_MAX 16384
 #define NAMES_MAX 1024
 #define NAME_LEN 32
-
-struct block {
-	uint32_t state; /* LIVE, or not */
-	uint32_t class;
-	struct block *next; /* while it is free */
-	uint8_t bytes[] __attribute__((aligned(ALIGNMENT)));
-};
+/* Of a larger block only as much. */
+#define FILLED_MAX 16384
 
 struct pool {
 	unsigned int size;
 	unsigned int out;
 };
 
-static uint8_t *arena;
-static uint64_t used;
-static struct block *free_blocks[CLASSES];
-static char names[NAMES_MAX][NAME_LEN]; /* of rings and pools */
+static char names[NAMES_MAX][NAME_LEN] KEPT; /* of rings and pools */
 static unsigned int nb_names;
 
 void
 kernel_memory_reset(void)
 {
-	if (arena == NULL)
-		arena = mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-			     0);
-	if (arena == MAP_FAILED)
-		virtual_failed("no memory for the machine");
-	used = 0;
-	memset(free_blocks, 0, sizeof(free_blocks));
 	nb_names = 0;
-}
-
-uint64_t
-kernel_value(uint64_t value)
-{
-	uint64_t offset = value - (uintptr_t)arena;
-
-	return offset < ARENA_SIZE ? offset : value;
-}
-
-static size_t
-class_size(unsigned int class)
-{
-	return (size_t)1 << class;
-}
-
-static unsigned int
-class_of(size_t size)
-{
-	unsigned int class = 6;
-
-	while (class_size(class) < size)
-		class ++;
-	return class;
-}
-
-static size_t
-poisoned(unsigned int class)
-{
-	return RTE_MIN(class_size(class), (size_t)POISONED_MAX);
-}
-
-/* Y1 */
-static void
-check_poison(const struct block *b)
-{
-	size_t i, n = poisoned(b->class);
-	uint64_t word;
-
-	for (i = 0; i < n; i += sizeof(word)) {
-		memcpy(&word, b->bytes + i, sizeof(word));
-		if (word != POISON * (UINT64_MAX / UINT8_MAX))
-			virtual_failed("memory of %zu bytes at most is written "
-				       "at %zu after it was freed",
-				       class_size(b->class), i);
-	}
-}
-
-void
-kernel_memory_check(void)
-{
-	const struct block *b;
-	unsigned int i;
-
-	for (i = 0; i < CLASSES; i++)
-		for (b = free_blocks[i]; b != NULL; b = b->next)
-			check_poison(b);
-}
-
-static void *
-block_alloc(size_t size)
-{
-	unsigned int class = class_of(size);
-	struct block *b = free_blocks[class];
-
-	if (b != NULL) {
-		free_blocks[class] = b->next;
-		check_poison(b);
-	} else {
-		b = (struct block *)(arena + used);
-		used += sizeof(*b) + class_size(class);
-		if (used > ARENA_SIZE)
-			virtual_failed("the machine's memory is used up");
-		b->class = class;
-	}
-	b->state = LIVE;
-	return b->bytes;
-}
-
-static void
-block_free(void *p)
-{
-	struct block *b = container_of(p, struct block, bytes);
-
-	if ((uint8_t *)p - arena >= (ptrdiff_t)used || b->state != LIVE)
-		virtual_failed("memory is freed twice, or was none");
-	memset(b->bytes, POISON, poisoned(b->class));
-	b->state = 0;
-	b->next = free_blocks[b->class];
-	free_blocks[b->class] = b;
 }
 
 /* A name is had once. */
@@ -192,11 +75,10 @@ allocate(size_t size)
 	virtual_call("rte_malloc");
 	if (kernel_chance(KERNEL_NO_MEMORY))
 		return NULL;
-	p = block_alloc(size);
+	p = virtual_alloc(size);
 	kernel_counts.blocks++;
-	virtual_acquire(RACE_HEAP);
 	/* Nobody may count on what it holds. */
-	memset(p, 0xa5, RTE_MIN(size, (size_t)POISONED_MAX));
+	memset(p, 0xa5, RTE_MIN(size, (size_t)FILLED_MAX));
 	return p;
 }
 
@@ -240,9 +122,8 @@ __wrap_rte_free(void *p)
 	if (p == NULL)
 		return;
 	virtual_call("rte_free");
-	virtual_release(RACE_HEAP);
 	kernel_counts.blocks--;
-	block_free(p);
+	virtual_free(p);
 }
 
 struct rte_ring *
@@ -262,7 +143,7 @@ __wrap_rte_ring_create(const char *name, unsigned int size, int socket,
 		rte_errno = EEXIST;
 		return NULL;
 	}
-	r = block_alloc((size_t)rte_ring_get_memsize(size));
+	r = virtual_alloc((size_t)rte_ring_get_memsize(size));
 	rte_ring_init(r, name, size, flags);
 	kernel_counts.rings++;
 	return r;
@@ -275,7 +156,7 @@ __wrap_rte_ring_free(struct rte_ring *r)
 		return;
 	give_name(r->name);
 	kernel_counts.rings--;
-	block_free(r);
+	virtual_free(r);
 }
 
 static int
@@ -291,7 +172,7 @@ pool_enqueue(struct rte_mempool *mp, void *const *cells, unsigned int n)
 	kernel_counts.cells -= n;
 	virtual_release(pool);
 	for (i = 0; i < n; i++)
-		block_free(cells[i]);
+		virtual_free(cells[i]);
 	return 0;
 }
 
@@ -308,7 +189,7 @@ pool_dequeue(struct rte_mempool *mp, void **cells, unsigned int n)
 	kernel_counts.cells += n;
 	virtual_acquire(pool);
 	for (i = 0; i < n; i++)
-		cells[i] = block_alloc(mp->elt_size);
+		cells[i] = virtual_alloc(mp->elt_size);
 	return 0;
 }
 
@@ -365,8 +246,8 @@ __wrap_rte_mempool_create_empty(const char *name, unsigned int n,
 		rte_errno = EEXIST;
 		return NULL;
 	}
-	mp = memset(block_alloc(sizeof(*mp)), 0, sizeof(*mp));
-	pool = memset(block_alloc(sizeof(*pool)), 0, sizeof(*pool));
+	mp = memset(virtual_alloc(sizeof(*mp)), 0, sizeof(*mp));
+	pool = memset(virtual_alloc(sizeof(*pool)), 0, sizeof(*pool));
 	snprintf(mp->name, sizeof(mp->name), "%s", name);
 	mp->size = n;
 	mp->elt_size = size;
@@ -403,8 +284,8 @@ __wrap_rte_mempool_free(struct rte_mempool *mp)
 		virtual_failed("a pool is freed with %u cells out", pool->out);
 	give_name(mp->name);
 	kernel_counts.pools--;
-	block_free(mp->pool_data);
-	block_free(mp);
+	virtual_free(mp->pool_data);
+	virtual_free(mp);
 }
 
 struct rte_mempool_cache *
@@ -414,7 +295,7 @@ __wrap_rte_mempool_cache_create(uint32_t size, int socket)
 
 	if (kernel_chance(KERNEL_NO_MEMORY))
 		return NULL;
-	cache = block_alloc(sizeof(*cache));
+	cache = virtual_alloc(sizeof(*cache));
 	kernel_counts.blocks++;
 	cache->size = size;
 	cache->flushthresh = size + size / 2;
@@ -426,5 +307,5 @@ void
 __wrap_rte_mempool_cache_free(struct rte_mempool_cache *cache)
 {
 	kernel_counts.blocks--;
-	block_free(cache);
+	virtual_free(cache);
 }

@@ -2,7 +2,8 @@
 
 /*
  * Mutexes, condition variables and threads of virtual ones. What they know lies
- * where the real ones would be; all zero is one that is free.
+ * where the real ones would be; all zero is one that is free, and what has been
+ * destroyed is marked.
  */
 
 #include <errno.h>
@@ -10,10 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
 
+#define GONE UINT32_C(0x676f6e65)
+/* A wait for so long, as for ever. */
+#define FAR (UINT64_C(1000000) * KERNEL_HZ)
+
 struct mutex {
+	uint32_t gone;
 	uint32_t owner; /* thread + 1; 0: free */
 };
 
@@ -23,6 +30,7 @@ struct waiter {
 };
 
 struct cond {
+	uint32_t gone;
 	struct waiter *first;
 };
 
@@ -37,7 +45,16 @@ static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t) &&
 		      sizeof(struct cond) <= sizeof(pthread_cond_t),
 	      "room in their place");
 
-static struct thread threads[VTHREADS_MAX];
+static struct thread threads[VTHREADS_MAX] KEPT;
+
+static void
+check_there(const uint32_t *gone)
+{
+	virtual_touch(gone);
+	if (*gone == GONE)
+		virtual_failed("a mutex or condition is used that is not "
+			       "there");
+}
 
 static bool
 mutex_free(const void *m)
@@ -49,6 +66,7 @@ static void
 mutex_take(struct mutex *m)
 {
 	kernel_await(mutex_free, m);
+	check_there(&m->gone);
 	m->owner = vthread_self() + 1;
 	virtual_acquire(m);
 }
@@ -56,6 +74,7 @@ mutex_take(struct mutex *m)
 static void
 mutex_give(struct mutex *m)
 {
+	check_there(&m->gone);
 	if (m->owner != vthread_self() + 1)
 		virtual_failed("a mutex is unlocked by who does not hold it");
 	virtual_release(m);
@@ -75,8 +94,12 @@ __wrap_pthread_mutex_init(pthread_mutex_t *mutex,
 int
 __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
-	if (!mutex_free(mutex))
+	struct mutex *m = (struct mutex *)mutex;
+
+	check_there(&m->gone);
+	if (!mutex_free(m))
 		virtual_failed("a mutex is destroyed that is held");
+	m->gone = GONE;
 	kernel_counts.mutexes--;
 	return 0;
 }
@@ -112,8 +135,12 @@ __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 int
 __wrap_pthread_cond_destroy(pthread_cond_t *cond)
 {
-	if (((struct cond *)cond)->first != NULL)
+	struct cond *c = (struct cond *)cond;
+
+	check_there(&c->gone);
+	if (c->first != NULL)
 		virtual_failed("a condition is destroyed that is waited for");
+	c->gone = GONE;
 	kernel_counts.conds--;
 	return 0;
 }
@@ -152,14 +179,19 @@ wait_until(struct cond *c, struct mutex *m, uint64_t end)
 	struct waiter me = { .called = false };
 	int rc = 0;
 
+	check_there(&c->gone);
 	add_waiter(c, &me);
 	mutex_give(m);
 	if (!kernel_chance(KERNEL_SPURIOUS)) {
 		kernel_await_until(is_called, &me, end);
 		rc = me.called ? 0 : ETIMEDOUT;
 	}
+	/* Others may have the mutex, and call, before it. */
+	if (!me.called)
+		virtual_call("pthread_cond_wait ends");
 	if (!me.called)
 		remove_waiter(c, &me);
+	virtual_saw(me.called);
 	mutex_take(m);
 	return rc;
 }
@@ -176,19 +208,26 @@ int
 __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			      const struct timespec *end)
 {
+	uint64_t until =
+		(uint64_t)end->tv_sec * KERNEL_HZ + (uint64_t)end->tv_nsec;
+
 	virtual_call("pthread_cond_timedwait");
-	return wait_until((struct cond *)cond, (struct mutex *)mutex,
-			  (uint64_t)end->tv_sec * KERNEL_HZ +
-				  (uint64_t)end->tv_nsec);
+	if (until < kernel_now() + FAR && kernel_chance(KERNEL_LATE))
+		until = 0;
+	return wait_until((struct cond *)cond, (struct mutex *)mutex, until);
 }
 
-static void
+static bool
 call_first(struct cond *c)
 {
 	struct waiter *w = c->first;
 
+	virtual_saw(w != NULL);
+	if (w == NULL)
+		return false;
 	c->first = w->next;
 	w->called = true;
+	return true;
 }
 
 int
@@ -197,8 +236,8 @@ __wrap_pthread_cond_signal(pthread_cond_t *cond)
 	struct cond *c = (struct cond *)cond;
 
 	virtual_call("pthread_cond_signal");
-	if (c->first != NULL)
-		call_first(c);
+	check_there(&c->gone);
+	call_first(c);
 	vthread_progress();
 	return 0;
 }
@@ -209,8 +248,9 @@ __wrap_pthread_cond_broadcast(pthread_cond_t *cond)
 	struct cond *c = (struct cond *)cond;
 
 	virtual_call("pthread_cond_broadcast");
-	while (c->first != NULL)
-		call_first(c);
+	check_there(&c->gone);
+	while (call_first(c))
+		;
 	vthread_progress();
 	return 0;
 }
@@ -229,7 +269,7 @@ unsigned int
 kernel_thread_start(const char *name, void *(*main)(void *arg), void *arg,
 		    unsigned int cpu)
 {
-	unsigned int n = vthread_start(name, thread_main, NULL);
+	unsigned int n = virtual_thread_start(name, thread_main, NULL);
 	struct thread *t = &threads[n];
 
 	t->main = main;
@@ -241,17 +281,25 @@ kernel_thread_start(const char *name, void *(*main)(void *arg), void *arg,
 	return n;
 }
 
+/* Such as is joined. */
+static int
+create(const char *name, void *(*main)(void *arg), void *arg, pthread_t *id)
+{
+	if (kernel_chance(KERNEL_NO_THREAD))
+		return EAGAIN;
+	*id = (pthread_t)kernel_thread_start(name, main, arg,
+					     KERNEL_OTHER_CPU) +
+	      1;
+	kernel_counts.threads++;
+	return 0;
+}
+
 int
 __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr,
 		      void *(*main)(void *arg), void *arg)
 {
 	virtual_call("pthread_create");
-	if (kernel_chance(KERNEL_NO_THREAD))
-		return EAGAIN;
-	*id = (pthread_t)kernel_thread_start("thread", main, arg,
-					     KERNEL_OTHER_CPU) +
-	      1;
-	return 0;
+	return create("thread", main, arg, id);
 }
 
 static bool
@@ -271,7 +319,8 @@ __wrap_pthread_join(pthread_t id, void **result)
 	virtual_acquire(&threads[n]);
 	if (result != NULL)
 		*result = threads[n].result;
-	vthread_reap((unsigned int)n);
+	virtual_thread_reap((unsigned int)n);
+	kernel_counts.threads--;
 	return 0;
 }
 
@@ -318,14 +367,15 @@ int
 __wrap_rte_thread_create_control(rte_thread_t *id, const char *name,
 				 rte_thread_func main, void *arg)
 {
-	unsigned int n;
+	pthread_t thread;
+	int rc;
 
 	virtual_call("rte_thread_create_control");
-	if (kernel_chance(KERNEL_NO_THREAD))
-		return EAGAIN;
-	n = kernel_thread_start(name, run_control, arg, KERNEL_OTHER_CPU);
-	control_main[n] = main;
-	id->opaque_id = n + 1;
+	rc = create(name, run_control, arg, &thread);
+	if (rc != 0)
+		return rc;
+	control_main[thread - 1] = main;
+	id->opaque_id = (uintptr_t)thread;
 	return 0;
 }
 #else
@@ -335,11 +385,6 @@ __wrap_rte_ctrl_thread_create(pthread_t *id, const char *name,
 			      void *(*main)(void *arg), void *arg)
 {
 	virtual_call("rte_ctrl_thread_create");
-	if (kernel_chance(KERNEL_NO_THREAD))
-		return -EAGAIN;
-	*id = (pthread_t)kernel_thread_start(name, main, arg,
-					     KERNEL_OTHER_CPU) +
-	      1;
-	return 0;
+	return -create(name, main, arg, id);
 }
 #endif

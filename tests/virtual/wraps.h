@@ -35,8 +35,6 @@ void
 __wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *intrinsics);
 int
 __wrap_weir__membarrier(int command);
-void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *qsbr, unsigned int thread);
 int
 __wrap_rte_log(uint32_t level, uint32_t type, const char *format, ...);
 void
@@ -45,6 +43,10 @@ void
 __wrap_weir__telemetry_add(struct weir_runtime *rt);
 void
 __wrap_weir__telemetry_remove(struct weir_runtime *rt);
+
+/* qsbr.c */
+void
+__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *qsbr, unsigned int thread);
 
 /* sync.c */
 int

@@ -26,6 +26,7 @@
 #include "choice.h"
 #include "explore.h"
 #include "globals.h"
+#include "kernel.h"
 #include "kept.h"
 #include "memory.h"
 #include "race.h"
@@ -161,8 +162,11 @@ static void
 execute(void)
 {
 	static const struct vthread_policy policy = { choose, stuck, NULL };
+	static const struct kernel_options machine = { .nb_nodes = 1,
+						       .membarrier = true };
 
 	globals_restore();
+	kernel_reset(&machine);
 	choices_rewind();
 	memory_reset(run.model->stale);
 	race_reset();

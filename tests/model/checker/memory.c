@@ -958,12 +958,3 @@ memory_volatile_read(const void *p, size_t size)
 	}
 	print_step("volatile", p, read_memory(p, size), ACQUIRE, "");
 }
-
-/* What stands below the library tells of its calls; each is steps of ours. */
-void
-virtual_call(const char *name);
-void
-virtual_call(const char *name)
-{
-	(void)name;
-}

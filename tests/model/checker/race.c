@@ -347,26 +347,6 @@ __tsan_func_exit(void)
 {
 }
 
-/*
- * The library's word for what DPDK orders (lib/base/race.h) is not taken: here
- * DPDK's own atomics are seen, and what stands in for the rest orders it.
- */
-void
-__tsan_acquire(void *p);
-void
-__tsan_acquire(void *p)
-{
-	(void)p;
-}
-
-void
-__tsan_release(void *p);
-void
-__tsan_release(void *p)
-{
-	(void)p;
-}
-
 #define ATOMIC_RMW(bits, name, op)                                           \
 	uint##bits##_t __tsan_atomic##bits##_##name(                         \
 		volatile void *p, uint##bits##_t v, int order);              \

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What tasks share, as memory of its own: see cells.c. */
+
+#include "model.h"
+#include "sched/scheduler.h"
+
+void *
+__wrap_weir__object_alloc(struct weir_runtime *rt, size_t size);
+void *
+__wrap_weir__object_alloc(struct weir_runtime *rt, size_t size)
+{
+	(void)rt;
+	return model_alloc(size);
+}
+
+void
+__wrap_weir__object_free(void *object);
+void
+__wrap_weir__object_free(void *object)
+{
+	model_free(object);
+}
