@@ -48,14 +48,17 @@ struct weir_source {
 	const struct weir_source_ops *ops;
 	/* Changed with the registry's mutex and the lock. */
 	struct atomic_ptr set;
-	/* The waiter is set; read without the lock to skip the others. */
+	/*
+	 * How many wait. Changed with the lock; read without it to skip the
+	 * others.
+	 */
 	struct atomic_u32 armed;
 	struct lock lock;
 
 	/* Under the lock. */
-	int16_t error; /* closed with this errno */
-	int16_t alert; /* to be told once */
-	struct weir_waker *waiter;
+	int16_t error;		   /* closed with this errno */
+	int16_t alert;		   /* to be told once */
+	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
 	struct atomic_u64 events;
 	struct atomic_u64 rescues;
@@ -73,6 +76,21 @@ struct weir_source {
 
 	uint8_t priv[] weir_cache_aligned;
 };
+
+static inline bool
+source_is_armed(const struct weir_source *src)
+{
+	return atomic_u32_load(&src->armed, RELAXED) != 0;
+}
+
+/* With the lock. */
+static inline void
+source_count_waiters(struct weir_source *src, int more)
+{
+	uint32_t n = atomic_u32_load(&src->armed, RELAXED);
+
+	atomic_u32_store(&src->armed, n + (uint32_t)more, RELAXED);
+}
 
 /* The set of the worker that polls it; it may be moving. */
 static inline struct source_set *
@@ -118,11 +136,11 @@ unsigned int
 weir__source_set_rescue(struct source_set *s);
 
 /*
- * Polls a source that has a waiter. Returns that, taken out, when there is
- * something for it. With the lock.
+ * Polls a source that is waited on. True when there was something; the one
+ * waiter is then in *w, taken out, or NULL if there is none. With the lock.
  */
-struct weir_waker *
-weir__source_look(struct weir_source *src, bool rescue);
+bool
+weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w);
 
 /*
  * source_sleep.c: the home worker sleeps. may_sleep: is there none of its

@@ -29,4 +29,13 @@ extern bool below_sleeps_last;
 void
 below_interrupt(int fd, void *data);
 
+/*
+ * below_epoll.c: a file to be put into the one epoll set that there is, and it
+ * becomes ready, for good.
+ */
+int
+below_fd(unsigned int i);
+void
+below_fd_ready(int fd);
+
 #endif

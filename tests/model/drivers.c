@@ -7,7 +7,10 @@
 
 #include <errno.h>
 
+#include "below.h"
+#include "weir_fd.h"
 #include "weir_ring.h"
+#include "park/source.h"
 #include "workers.h"
 
 #define RING_SIZE 4
@@ -120,4 +123,123 @@ MODEL(ring_close, "a message, then a close, beside the worker", 2, 1)
 	weir_source_close(weir_ring_rx_source(rx), ESHUTDOWN);
 	end(1);
 	model_check(taken == 1 && got == -ESHUTDOWN);
+}
+
+/* Fds. */
+
+static struct weir_fd_set *set;
+static struct weir_fd *fd;
+
+static int
+fd_task(struct weir_context *ctx, void *state)
+{
+	int rc = weir_fd_wait(ctx, fd, EPOLLIN);
+
+	(void)state;
+	if (rc == WEIR_PENDING)
+		return rc;
+	got = rc;
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops fd_ops = {
+	.name = "fd",
+	.poll = fd_task,
+};
+
+/* In a set of that worker, of which there are n. */
+static void
+begin_fd(unsigned int n, unsigned int worker, unsigned int flags)
+{
+	/* Only a wait on another worker needs the membarrier. */
+	workers_begin(n, WEIR_PARK_INTERRUPT,
+		      n == 1 ? WORKERS_NO_MEMBARRIER : 0);
+	set = weir_fd_set_create(workers_rt, worker, 0);
+	fd = weir_fd_create(set, below_fd(0), flags);
+}
+
+static void
+end_fd(void)
+{
+	workers_await(1);
+	workers_stop();
+	weir_fd_free(fd);
+	model_check(!source_is_armed(weir_fd_set_source(set)));
+	weir_fd_set_free(set);
+	workers_end();
+	rig_check_seen(1);
+}
+
+/* Before the worker sleeps, or while it does. */
+static void
+wake_by_fd(unsigned int flags)
+{
+	begin_fd(1, 0, flags);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &fd_ops));
+	weir__core = NULL;
+	workers_drive(0);
+	below_fd_ready(below_fd(0));
+	end_fd();
+	model_check(got == EPOLLIN);
+}
+
+MODEL(fd_ready, "a fd that becomes ready wakes the worker", 2, 2)
+{
+	wake_by_fd(0);
+}
+
+MODEL(fd_ready_edge, "a fd that becomes ready once wakes the worker", 2, 2)
+{
+	wake_by_fd(WEIR_FD_EDGE);
+}
+
+/* The home worker, 1, may be asleep, and the fd is ready. */
+MODEL(fd_arm, "a wait of another worker's task wakes the set's worker", 2, 1)
+{
+	struct task *t;
+
+	begin_fd(2, 1, 0);
+	t = workers_polled_task(0, &fd_ops);
+	weir__idle_remove_worker(&workers_rt->nodes[0]->idle);
+	workers_drive(1);
+	weir__idle_add_worker(&workers_rt->nodes[0]->idle);
+	workers_enter(0);
+	workers_poll(0, t);
+	below_fd_ready(below_fd(0));
+	end_fd();
+	model_check(got == EPOLLIN);
+}
+
+static void
+close_fd(void *arg)
+{
+	(void)arg;
+	weir_fd_close(fd, ESTALE);
+}
+
+/* Each wakes the waiter, and it is woken once. */
+MODEL(fd_close, "a close beside an event and a worker that looks", 2, 1)
+{
+	begin_fd(1, 0, 0);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &fd_ops));
+	weir__core = NULL;
+	workers_drive(0);
+	model_thread("closer", close_fd, NULL);
+	below_fd_ready(below_fd(0));
+	end_fd();
+	model_check(got == EPOLLIN || got == -ESTALE);
+}
+
+MODEL(fd_set_close, "a close of the set that its worker sleeps on", 2, 2)
+{
+	begin_fd(1, 0, 0);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &fd_ops));
+	weir__core = NULL;
+	workers_drive(0);
+	weir_source_close(weir_fd_set_source(set), ESHUTDOWN);
+	end_fd();
+	model_check(got == -ESHUTDOWN);
 }

@@ -473,6 +473,8 @@ neighbour_polls_for_a_worker_that_is_stuck(void **state)
 	join = spawn_taker(rx, 1, 2);
 	await_waits(1);
 	await_armed(weir_ring_rx_source(rx));
+	/* One that sleeps long has no end here to its sleep. */
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
 	rig_block_some(&b, rig.rt, 1u << last_worker());
 	post(1, 2);
 	assert_int_equal(rig_join(join, NULL), 0);
