@@ -35,8 +35,6 @@ struct weir_fd {
 	struct fd_side sides[SIDES];
 };
 
-struct nest;
-
 struct weir_fd_set {
 	int epfd;
 	bool asleep;	      /* in the epoll set of the home worker */
@@ -45,7 +43,6 @@ struct weir_fd_set {
 	uint64_t min_gap;     /* after the first look that found nothing */
 	uint64_t max_gap;     /* after many */
 	struct list_link fds; /* struct weir_fd.link */
-	struct nest *nest;    /* for the home worker's epoll set */
 };
 
 /* The next poll looks. With the lock. */

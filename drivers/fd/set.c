@@ -18,56 +18,18 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_epoll.h>
 #include <rte_errno.h>
 
-#include "base/lock.h"
 #include "fd.h"
 
 /* What one look takes; there is no gap before the next when it is full. */
 #define LOOK_EVENTS 64
 #define MIN_GAP_US 1
-
-/*
- * EAL reads this when the worker has got the event, which can be after the set
- * has moved away and is gone. So its memory is never given back, only to the
- * next set.
- */
-struct nest {
-	struct rte_epoll_event event;
-	struct nest *next;
-};
-
-static struct lock spare_lock;
-static struct nest *spare;
-
-static struct nest *
-get_nest(void)
-{
-	struct nest *nest;
-
-	lock_acquire(&spare_lock);
-	nest = spare;
-	if (nest != NULL)
-		spare = nest->next;
-	lock_release(&spare_lock);
-	return nest != NULL ? nest : calloc(1, sizeof(*nest));
-}
-
-static void
-put_nest(struct nest *nest)
-{
-	lock_acquire(&spare_lock);
-	nest->next = spare;
-	spare = nest;
-	lock_release(&spare_lock);
-}
 
 static int
 set_poll(void *priv)
@@ -95,12 +57,9 @@ static int
 set_sleep(void *priv, int epfd)
 {
 	struct weir_fd_set *set = priv;
-	struct rte_epoll_event *event = &set->nest->event;
 	int rc;
 
-	event->epdata.event = EPOLLIN;
-	event->epdata.data = weir_source_of(set);
-	rc = rte_epoll_ctl(epfd, EPOLL_CTL_ADD, set->epfd, event);
+	rc = weir_source_watch(set, epfd, set->epfd);
 	if (rc == 0)
 		set->asleep = true;
 	return rc;
@@ -110,9 +69,8 @@ static void
 set_wake(void *priv)
 {
 	struct weir_fd_set *set = priv;
-	struct rte_epoll_event *event = &set->nest->event;
 
-	rte_epoll_ctl(event->epfd, EPOLL_CTL_DEL, set->epfd, event);
+	weir_source_unwatch(set);
 	set->asleep = false;
 	fd_set_look_soon(set);
 }
@@ -136,7 +94,6 @@ set_fini(void *priv)
 	struct weir_fd_set *set = priv;
 
 	close(set->epfd);
-	put_nest(set->nest);
 }
 
 static const struct weir_source_ops set_ops = {
@@ -150,13 +107,12 @@ static const struct weir_source_ops set_ops = {
 };
 
 static void
-init(struct weir_fd_set *set, int epfd, struct nest *nest, uint64_t max_gap_us)
+init(struct weir_fd_set *set, int epfd, uint64_t max_gap_us)
 {
 	uint64_t hz = rte_get_tsc_hz();
 
 	weir_source_lock(set);
 	set->epfd = epfd;
-	set->nest = nest;
 	set->min_gap = MIN_GAP_US * hz / 1000000;
 	set->max_gap = max_gap_us * hz / 1000000;
 	list_init(&set->fds);
@@ -167,8 +123,7 @@ struct weir_fd_set *
 weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
 		   unsigned int max_gap_us)
 {
-	struct weir_fd_set *set = NULL;
-	struct nest *nest;
+	struct weir_fd_set *set;
 	int epfd;
 
 	if (max_gap_us > WEIR_FD_GAP_MAX_US) {
@@ -180,17 +135,12 @@ weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
 		rte_errno = errno;
 		return NULL;
 	}
-	rte_errno = ENOMEM;
-	nest = get_nest();
-	if (nest != NULL)
-		set = weir_source_create(rt, &set_ops, worker, sizeof(*set));
+	set = weir_source_create(rt, &set_ops, worker, sizeof(*set));
 	if (set == NULL) {
 		close(epfd);
-		if (nest != NULL)
-			put_nest(nest);
 		return NULL;
 	}
-	init(set, epfd, nest, max_gap_us > 0 ? max_gap_us : WEIR_FD_GAP_US);
+	init(set, epfd, max_gap_us > 0 ? max_gap_us : WEIR_FD_GAP_US);
 	return set;
 }
 

@@ -78,6 +78,8 @@ destroy(struct weir_source *src)
 {
 	if (src->ops->fini != NULL)
 		src->ops->fini(src->priv);
+	if (src->watch != NULL)
+		weir__source_watch_put(src->watch);
 	give_back(src);
 }
 

@@ -18,6 +18,8 @@
 #include "park/weir_source_driver.h"
 #include "task/task.h"
 
+struct source_watch;
+
 /* Replaced as a whole, never changed. */
 struct source_array {
 	unsigned int n;
@@ -73,6 +75,7 @@ struct weir_source {
 	uint8_t strikes; /* sleeps that it should have ended */
 	/* With the registry's mutex: its user has freed it, without memory. */
 	bool freed;
+	struct source_watch *watch; /* with the lock; see source_watch.c */
 
 	uint8_t priv[] weir_cache_aligned;
 };
@@ -166,6 +169,10 @@ weir__source_leave(struct weir_source *src);
 /* Waits until the home worker's sleep is none of the source's any more. */
 void
 weir__source_await_wake(struct weir_source *src);
+
+/* source_watch.c: the source goes. */
+void
+weir__source_watch_put(struct source_watch *w);
 
 /* Closes all sources and refuses new ones: the runtime ends. */
 void

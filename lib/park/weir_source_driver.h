@@ -52,8 +52,9 @@ struct weir_source_ops {
 	/**
 	 * The home worker is about to sleep on an epoll fd: arrange that an
 	 * event ends its wait. `poll` is called once more after this, so events
-	 * from before need not. What is added must carry weir_source_of(priv) as
-	 * rte_epoll_event's epdata.data, as with rte_epoll_ctl() and
+	 * from before need not. For a fd that becomes readable with them there is
+	 * weir_source_watch(). Otherwise what is added must carry
+	 * weir_source_of(priv) as rte_epoll_event's epdata.data, as with
 	 * rte_eth_dev_rx_intr_ctl_q(). EAL looks at the rte_epoll_event after the
 	 * wait: it must outlive the source.
 	 *
@@ -116,6 +117,21 @@ weir_source_free(void *priv);
  */
 WEIR_API void
 weir_source_notify(void *priv);
+
+/**
+ * For sleep: while this fd is readable, the worker does not sleep. One for each
+ * source at a time; it must stay open until weir_source_unwatch().
+ *
+ * @return 0 or -errno, for sleep to return.
+ *
+ * From sleep, with the lock held.
+ */
+WEIR_API int
+weir_source_watch(void *priv, int epfd, int fd);
+
+/** For wake: undoes weir_source_watch(). With the lock held. */
+WEIR_API void
+weir_source_unwatch(void *priv);
 
 /** The source that a driver's bytes belong to. */
 WEIR_API struct weir_source *
