@@ -18,6 +18,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/race.h"
 #include "park/source.h"
 #include "rig.h"
 #include "weir_dma.h"
@@ -44,6 +45,7 @@ static struct {
 
 static int16_t dev;
 static bool have_dev;
+static bool started;
 static struct rte_dma_fp_object pmd; /* what it has of its own */
 static struct weir_dmaq *q;
 static struct atomic_u32 waits;
@@ -121,7 +123,11 @@ start(void **state)
 	dev = (int16_t)rte_dma_get_dev_id_by_name(NAME);
 	assert_int_equal(rte_dma_configure(dev, &conf), 0);
 	assert_int_equal(rte_dma_vchan_setup(dev, 0, &channel), 0);
+	/* The PMD's thread is cancelled at the end: TSan takes that ill. */
+#ifndef RACE_TSAN
 	assert_int_equal(rte_dma_start(dev), 0);
+	started = true;
+#endif
 	pmd = rte_dma_fp_objs[dev];
 	have_dev = true;
 	return 0;
@@ -130,7 +136,7 @@ start(void **state)
 static int
 stop(void **state)
 {
-	if (have_dev)
+	if (started)
 		rte_dma_stop(dev);
 	return unit_eal_teardown(state);
 }
@@ -492,6 +498,8 @@ skeleton_pmd_copies(void **state)
 	uint8_t *from, *to;
 
 	need_device();
+	if (!started)
+		unit_skip("the PMD's thread ends in a way unknown to TSan");
 	rte_dma_fp_objs[dev] = pmd;
 	open_queue(DESCRIPTORS - 1);
 	from = rte_zmalloc(NULL, TASKS * COPIES * BLOCK, 0);
