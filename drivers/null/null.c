@@ -2,7 +2,7 @@
 
 /*
  * A source without a device. The events are a number under a mutex: this driver
- * is for tests, and the smallest that shows all parts of one.
+ * is for tests. The one to copy is drivers/skeleton.
  */
 
 #include <pthread.h>

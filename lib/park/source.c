@@ -12,10 +12,11 @@
  * Invariants:
  * S1 The driver's poll and the waits of its receive function run under the
  *    source's lock, so a queue of a NIC is never entered twice.
- * S2 A waiter is woken after it was taken out of `waiter`, once for each time
- *    it was armed, and outside the lock.
- * S3 `armed` is set exactly while there is a waiter. A poller that misses it
- *    comes back in its next round: no wake-up hangs on one look.
+ * S2 A waiter is woken after it was taken out of its place, once for each time
+ *    it was put there. The place is `waiter`, and it is woken outside the lock;
+ *    or one of the driver's, which wakes it itself.
+ * S3 `armed` is the number of waiters. A poller that misses it comes back in its
+ *    next round: no wake-up hangs on one look.
  * S4 After close, the error is in place before the waiter is woken.
  */
 
@@ -77,6 +78,8 @@ destroy(struct weir_source *src)
 {
 	if (src->ops->fini != NULL)
 		src->ops->fini(src->priv);
+	if (src->watch != NULL)
+		weir__source_watch_put(src->watch);
 	give_back(src);
 }
 
@@ -99,50 +102,66 @@ weir__source_set_array(const struct source_set *s)
 	return atomic_ptr_load(&s->array, ACQUIRE);
 }
 
-/* Takes the waiter out. With the lock. */
+/* Takes the one waiter out, if there is one. With the lock. */
 static struct weir_waker *
 disarm(struct weir_source *src)
 {
 	struct weir_waker *w = src->waiter;
 
+	if (w == NULL)
+		return NULL;
 	src->waiter = NULL;
-	atomic_u32_store(&src->armed, 0, RELAXED);
+	source_count_waiters(src, -1);
 	return w;
 }
 
-struct weir_waker *
-weir__source_look(struct weir_source *src, bool rescue)
+/* All waiters are to be woken: gives back the one that the caller wakes. */
+static struct weir_waker *
+disarm_all(struct weir_source *src)
+{
+	if (src->ops->wake_all != NULL)
+		src->ops->wake_all(src->priv);
+	return disarm(src);
+}
+
+bool
+weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w)
 {
 	int rc;
 
 	rc = src->ops->poll(src->priv);
 	atomic_u64_add_owner(&src->polls, 1);
-	if (unlikely(rc < 0))
-		src->error = (int16_t)-rc;
+	*w = NULL;
 	if (rc == 0)
-		return NULL;
+		return false;
 	atomic_u64_add_owner(&src->events, 1);
 	if (rescue)
 		atomic_u64_add_owner(&src->rescues, 1);
-	return disarm(src);
+	if (likely(rc > 0)) {
+		*w = disarm(src);
+		return true;
+	}
+	src->error = (int16_t)-rc;
+	*w = disarm_all(src);
+	return true;
 }
 
-/* Polls one source; true if its waiter was woken. */
+/* Polls one source; true if a task was woken. */
 static bool
 poll_source(struct weir_source *src, bool rescue)
 {
 	struct weir_waker *w = NULL;
+	bool found = false;
 
 	/* Whoever holds the lock sees to the source itself (S3). */
 	if (!lock_try(&src->lock))
 		return false;
-	if (src->waiter != NULL)
-		w = weir__source_look(src, rescue);
+	if (source_is_armed(src))
+		found = weir__source_look(src, rescue, &w);
 	lock_release(&src->lock);
-	if (w == NULL)
-		return false;
-	weir_waker_wake(w);
-	return true;
+	if (w != NULL)
+		weir_waker_wake(w);
+	return found;
 }
 
 unsigned int
@@ -154,7 +173,7 @@ weir__source_set_poll_owner(struct source_set *s)
 	if (a == NULL)
 		return 0;
 	for (i = 0; i < a->n; i++)
-		if (atomic_u32_load(&a->s[i]->armed, RELAXED))
+		if (source_is_armed(a->s[i]))
 			ready += poll_source(a->s[i], false);
 	return ready;
 }
@@ -169,7 +188,7 @@ weir__source_set_rescue(struct source_set *s)
 		return 0;
 	for (i = 0; i < a->n; i++)
 		if ((a->s[i]->ops->flags & WEIR_SOURCE_ANY_THREAD) &&
-		    atomic_u32_load(&a->s[i]->armed, RELAXED))
+		    source_is_armed(a->s[i]))
 			ready += poll_source(a->s[i], true);
 	return ready;
 }
@@ -435,7 +454,7 @@ weir_source_stats_get(const struct weir_source *source,
 	stats->rescues = atomic_u64_load(&source->rescues, RELAXED);
 }
 
-/* Wakes the waiter to an error. */
+/* Wakes the waiters to an error. */
 static void
 tell(struct weir_source *src, int error, bool close)
 {
@@ -446,7 +465,7 @@ tell(struct weir_source *src, int error, bool close)
 		src->alert = (int16_t)error;
 	else if (src->error == 0)
 		src->error = (int16_t)error;
-	w = disarm(src);
+	w = disarm_all(src);
 	lock_release(&src->lock);
 	if (w != NULL)
 		weir_waker_wake(w);
@@ -477,68 +496,4 @@ weir__source_set_close(struct source_set *s)
 	for (i = 0; a != NULL && i < a->n; i++)
 		weir_source_close(a->s[i], ESHUTDOWN);
 	pthread_mutex_unlock(&s->registry->mutex);
-}
-
-int
-weir_source_wait_begin(struct weir_context *ctx, void *priv)
-{
-	struct weir_source *src = weir_source_of(priv);
-	int rc;
-
-	rc = weir_context_spend(ctx, 0);
-	if (unlikely(rc < 0))
-		return rc;
-	/* A rescuer is in it and will be gone in a moment. */
-	if (unlikely(!lock_try(&src->lock)))
-		return weir_context_yield(ctx);
-	return (src->error | src->alert) != 0;
-}
-
-int
-weir_source_wait_fail(void *priv)
-{
-	struct weir_source *src = weir_source_of(priv);
-	int error = src->error;
-
-	if (error == 0) {
-		error = src->alert;
-		src->alert = 0;
-	}
-	WEIR_ASSERT(error != 0, "weir_source_wait_fail(): no error to report");
-	lock_release(&src->lock);
-	return -error;
-}
-
-void
-weir_source_wait_ready(struct weir_context *ctx, void *priv, unsigned int units)
-{
-	context_charge(ctx, units);
-	lock_release(&weir_source_of(priv)->lock);
-}
-
-int
-weir_source_wait_arm(struct weir_context *ctx, void *priv)
-{
-	struct weir_source *src = weir_source_of(priv);
-	struct weir_waker *gone = NULL;
-	int rc = WEIR_PENDING;
-
-	if (src->waiter == NULL || weir__waker_ended(src->waiter)) {
-		/* A waiter that was cancelled leaves its place to the next. */
-		gone = src->waiter;
-		src->waiter = weir__waker_of_task(ctx->task);
-		atomic_u32_store(&src->armed, 1, RELAXED);
-	} else if (!weir__waker_same(src->waiter, ctx->task)) {
-		rc = -EBUSY;
-	}
-	lock_release(&src->lock);
-	/*
-	 * [sleep:F2] A home worker that sleeps must see that this source is armed.
-	 * That is rare, and this is the packet's path: the fence is the
-	 * sleeper's.
-	 */
-	atomic_light_fence();
-	sleeper_call(source_home(src)->sleeper, RELAXED);
-	weir_waker_drop(gone);
-	return rc;
 }

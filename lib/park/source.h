@@ -18,6 +18,8 @@
 #include "park/weir_source_driver.h"
 #include "task/task.h"
 
+struct source_watch;
+
 /* Replaced as a whole, never changed. */
 struct source_array {
 	unsigned int n;
@@ -48,14 +50,17 @@ struct weir_source {
 	const struct weir_source_ops *ops;
 	/* Changed with the registry's mutex and the lock. */
 	struct atomic_ptr set;
-	/* The waiter is set; read without the lock to skip the others. */
+	/*
+	 * How many wait. Changed with the lock; read without it to skip the
+	 * others.
+	 */
 	struct atomic_u32 armed;
 	struct lock lock;
 
 	/* Under the lock. */
-	int16_t error; /* closed with this errno */
-	int16_t alert; /* to be told once */
-	struct weir_waker *waiter;
+	int16_t error;		   /* closed with this errno */
+	int16_t alert;		   /* to be told once */
+	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
 	struct atomic_u64 events;
 	struct atomic_u64 rescues;
@@ -70,9 +75,25 @@ struct weir_source {
 	uint8_t strikes; /* sleeps that it should have ended */
 	/* With the registry's mutex: its user has freed it, without memory. */
 	bool freed;
+	struct source_watch *watch; /* with the lock; see source_watch.c */
 
 	uint8_t priv[] weir_cache_aligned;
 };
+
+static inline bool
+source_is_armed(const struct weir_source *src)
+{
+	return atomic_u32_load(&src->armed, RELAXED) != 0;
+}
+
+/* With the lock. */
+static inline void
+source_count_waiters(struct weir_source *src, int more)
+{
+	uint32_t n = atomic_u32_load(&src->armed, RELAXED);
+
+	atomic_u32_store(&src->armed, n + (uint32_t)more, RELAXED);
+}
 
 /* The set of the worker that polls it; it may be moving. */
 static inline struct source_set *
@@ -118,11 +139,11 @@ unsigned int
 weir__source_set_rescue(struct source_set *s);
 
 /*
- * Polls a source that has a waiter. Returns that, taken out, when there is
- * something for it. With the lock.
+ * Polls a source that is waited on. True when there was something; the one
+ * waiter is then in *w, taken out, or NULL if there is none. With the lock.
  */
-struct weir_waker *
-weir__source_look(struct weir_source *src, bool rescue);
+bool
+weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w);
 
 /*
  * source_sleep.c: the home worker sleeps. may_sleep: is there none of its
@@ -148,6 +169,10 @@ weir__source_leave(struct weir_source *src);
 /* Waits until the home worker's sleep is none of the source's any more. */
 void
 weir__source_await_wake(struct weir_source *src);
+
+/* source_watch.c: the source goes. */
+void
+weir__source_watch_put(struct source_watch *w);
 
 /* Closes all sources and refuses new ones: the runtime ends. */
 void

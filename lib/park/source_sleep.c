@@ -50,8 +50,7 @@ weir__source_set_may_sleep(const struct source_set *s)
 	unsigned int i;
 
 	for (i = 0; a != NULL && i < a->n; i++)
-		if (atomic_u32_load(&a->s[i]->armed, RELAXED) &&
-		    must_be_polled(a->s[i]))
+		if (source_is_armed(a->s[i]) && must_be_polled(a->s[i]))
 			return false;
 	return true;
 }
@@ -90,24 +89,26 @@ weir__source_set_sleep(struct source_set *s, int timeout_ms)
 	const struct source_array *a = weir__source_set_array(s);
 	struct weir_waker *w;
 	unsigned int i;
+	bool found;
 
 	for (i = 0; a != NULL && i < a->n && timeout_ms > 0; i++) {
 		struct weir_source *src = a->s[i];
 
-		if (!atomic_u32_load(&src->armed, RELAXED))
+		if (!source_is_armed(src))
 			continue;
+		found = false;
 		w = NULL;
 		lock_acquire(&src->lock);
 		/* One that has moved away is another worker's to be told. */
-		if (src->waiter != NULL && source_home(src) == s) {
+		if (source_is_armed(src) && source_home(src) == s) {
 			timeout_ms = prepare(s, src, timeout_ms);
-			w = weir__source_look(src, false);
+			found = weir__source_look(src, false, &w);
 		}
 		lock_release(&src->lock);
-		if (w == NULL)
-			continue;
-		weir_waker_wake(w);
-		timeout_ms = 0;
+		if (w != NULL)
+			weir_waker_wake(w);
+		if (found)
+			timeout_ms = 0;
 	}
 	return timeout_ms;
 }
@@ -142,20 +143,22 @@ weir__source_set_wake(struct source_set *s, bool late)
 	const struct source_array *a = weir__source_set_array(s);
 	struct weir_waker *w;
 	unsigned int i;
+	bool found;
 
 	for (i = 0; a != NULL && i < a->n; i++) {
 		struct weir_source *src = a->s[i];
 
 		if (src->ops->sleep == NULL)
 			continue;
+		found = false;
 		w = NULL;
 		lock_acquire(&src->lock);
 		if (src->slept && source_home(src) == s) {
 			wake(src);
-			if (src->waiter != NULL)
-				w = weir__source_look(src, false);
+			if (source_is_armed(src))
+				found = weir__source_look(src, false, &w);
 			judge(src, weir__sleeper_was_fired(s->sleeper, src),
-			      late, w != NULL && src->error == 0);
+			      late, found && src->error == 0);
 		}
 		lock_release(&src->lock);
 		if (w != NULL)

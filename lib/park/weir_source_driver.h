@@ -13,6 +13,9 @@
  * polls armed sources; `poll` then looks for events with the lock held and
  * says whether there are any, upon which the waiter is woken.
  *
+ * A source has one waiter, unless its driver keeps places for several, the
+ * sockets of one epoll set for example: see weir_source_place_take().
+ *
  * A worker that sleeps in the kernel (see enum weir_park) does not poll. A
  * source lets it sleep in one of two ways: `sleep` and `wake`, for devices with
  * interrupts, or WEIR_SOURCE_NOTIFIES, for events that software posts. A source
@@ -49,8 +52,9 @@ struct weir_source_ops {
 	/**
 	 * The home worker is about to sleep on an epoll fd: arrange that an
 	 * event ends its wait. `poll` is called once more after this, so events
-	 * from before need not. What is added must carry weir_source_of(priv) as
-	 * rte_epoll_event's epdata.data, as with rte_epoll_ctl() and
+	 * from before need not. For a fd that becomes readable with them there is
+	 * weir_source_watch(). Otherwise what is added must carry
+	 * weir_source_of(priv) as rte_epoll_event's epdata.data, as with
 	 * rte_eth_dev_rx_intr_ctl_q(). EAL looks at the rte_epoll_event after the
 	 * wait: it must outlive the source.
 	 *
@@ -68,6 +72,13 @@ struct weir_source_ops {
 	 * NULL if and only if sleep is.
 	 */
 	void (*wake)(void *priv);
+
+	/**
+	 * The source was closed, or told something by weir_source_alert(): wake
+	 * whoever is in a place of the driver's. With the lock held, on any
+	 * thread. Needed if there are such places, else NULL.
+	 */
+	void (*wake_all)(void *priv);
 
 	/**
 	 * Releases what the source holds. With the lock held, once, on the
@@ -107,9 +118,34 @@ weir_source_free(void *priv);
 WEIR_API void
 weir_source_notify(void *priv);
 
+/**
+ * For sleep: while this fd is readable, the worker does not sleep. One for each
+ * source at a time; it must stay open until weir_source_unwatch().
+ *
+ * @return 0 or -errno, for sleep to return.
+ *
+ * From sleep, with the lock held.
+ */
+WEIR_API int
+weir_source_watch(void *priv, int epfd, int fd);
+
+/** For wake: undoes weir_source_watch(). With the lock held. */
+WEIR_API void
+weir_source_unwatch(void *priv);
+
 /** The source that a driver's bytes belong to. */
 WEIR_API struct weir_source *
 weir_source_of(const void *priv);
+
+/**
+ * The source's lock, for what is neither a poll nor a wait: to add something that
+ * is waited for, or to take it away. Any thread, and not for long: it is waited
+ * for, and a worker's polls pass the source over meanwhile.
+ */
+WEIR_API void
+weir_source_lock(void *priv);
+WEIR_API void
+weir_source_unlock(void *priv);
 
 /**
  * Begins a wait: looks at the budget and takes the lock.
@@ -146,6 +182,48 @@ weir_source_wait_ready(struct weir_context *ctx, void *priv,
  */
 WEIR_API int
 weir_source_wait_arm(struct weir_context *ctx, void *priv);
+
+/**
+ * Places, for a source with several waiters.
+ *
+ * A place is a pointer in the driver's memory, NULL at first, and holds a
+ * reference to the task in it. It is looked at and changed with the lock held,
+ * and must be empty before its memory goes. While any place is taken, the source
+ * is polled. `poll` then wakes those for whom there is something, and returns
+ * whether there were any.
+ *
+ * A wait begins with weir_source_wait_begin(). If there is nothing for the task
+ * it takes one place or more, and ends with weir_source_wait_leave().
+ */
+
+/**
+ * Can the calling task take this place: is nobody in it but the task itself, or
+ * one that has ended?
+ */
+WEIR_API bool
+weir_source_place_open(struct weir_context *ctx,
+		       struct weir_waker *const *place);
+
+/** Puts the calling task into a place that is open. */
+WEIR_API void
+weir_source_place_take(struct weir_context *ctx, void *priv,
+		       struct weir_waker **place);
+
+/** Empties a place without waking who is in it, if anybody is. */
+WEIR_API void
+weir_source_place_clear(void *priv, struct weir_waker **place);
+
+/** Empties a place, and wakes who was in it. False: nobody was. */
+WEIR_API bool
+weir_source_place_wake(void *priv, struct weir_waker **place);
+
+/**
+ * Ends a wait whose task is in a place: gives the lock back.
+ *
+ * @return WEIR_PENDING.
+ */
+WEIR_API int
+weir_source_wait_leave(struct weir_context *ctx, void *priv);
 
 #ifdef __cplusplus
 }

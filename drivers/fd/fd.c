@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A fd in a set: who waits for it, and what of it nobody was told yet.
+ *
+ * With WEIR_FD_EDGE, epoll is told of the fd once. Otherwise each wait arms it
+ * for one event (EPOLLONESHOT), so that a fd that is ready and that nobody waits
+ * for does not come up again and again.
+ *
+ * E1 What has come for a side is in its `ready` until a task of that side takes
+ *    it: one that is cancelled in between takes nothing along.
+ * E2 Without WEIR_FD_EDGE, epoll waits for what the waiters want, and for
+ *    nothing if there are none.
+ * E3 Who is woken from one side is in no place of the other.
+ * E4 After the close there is no waiter, and none comes.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "base/common.h"
+#include "base/race.h"
+#include "fd.h"
+#include "weir_task.h"
+
+#define IN_EVENTS (EPOLLIN | EPOLLPRI | EPOLLRDHUP)
+#define OUT_EVENTS EPOLLOUT
+#define ALL_EVENTS (IN_EVENTS | OUT_EVENTS)
+#define ERRORS (EPOLLERR | EPOLLHUP)
+
+static const uint32_t side_events[SIDES] = {
+	[SIDE_IN] = IN_EVENTS,
+	[SIDE_OUT] = OUT_EVENTS,
+};
+
+static bool
+is_edge(const struct weir_fd *f)
+{
+	return f->flags & WEIR_FD_EDGE;
+}
+
+static int
+control(struct weir_fd *f, int op, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = f };
+
+	return epoll_ctl(f->set->epfd, op, f->fd, &event) < 0 ? -errno : 0;
+}
+
+/* E2 */
+static int
+arm(struct weir_fd *f)
+{
+	uint32_t events = EPOLLONESHOT;
+	unsigned int i;
+
+	if (is_edge(f))
+		return 0;
+	for (i = 0; i < SIDES; i++)
+		if (f->sides[i].waiter != NULL)
+			events |= f->sides[i].wants;
+	return control(f, EPOLL_CTL_MOD, events);
+}
+
+/* E3 */
+static bool
+wake(struct weir_fd *f, unsigned int i)
+{
+	if (f->joint)
+		weir_source_place_clear(f->set, &f->sides[!i].waiter);
+	f->joint = false;
+	return weir_source_place_wake(f->set, &f->sides[i].waiter);
+}
+
+void
+weir__fd_wake_all(struct weir_fd *f)
+{
+	wake(f, SIDE_IN);
+	wake(f, SIDE_OUT);
+}
+
+bool
+weir__fd_tell(struct weir_fd *f, uint32_t events)
+{
+	bool woken = false, waits = false;
+	unsigned int i;
+
+	for (i = 0; i < SIDES; i++) {
+		struct fd_side *side = &f->sides[i];
+
+		side->ready |= events & (side_events[i] | ERRORS);
+		if (side->ready & (side->wants | ERRORS))
+			woken |= wake(f, i);
+	}
+	for (i = 0; i < SIDES; i++)
+		waits |= f->sides[i].waiter != NULL;
+	/* One of two: what is wrong with the fd, its next wait is told. */
+	if (waits)
+		arm(f);
+	return woken;
+}
+
+/* E1 */
+static uint32_t
+take(struct weir_fd *f, uint32_t events)
+{
+	uint32_t taken = 0;
+	unsigned int i;
+
+	for (i = 0; i < SIDES; i++)
+		if (events & side_events[i]) {
+			taken |= f->sides[i].ready & (events | ERRORS);
+			f->sides[i].ready &= ~taken;
+		}
+	return taken;
+}
+
+/* Puts the task into the places of these events, or into none. */
+static int
+enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
+{
+	unsigned int i, n = 0;
+	int rc;
+
+	for (i = 0; i < SIDES; i++)
+		if ((events & side_events[i]) &&
+		    !weir_source_place_open(ctx, &f->sides[i].waiter))
+			return -EBUSY;
+	/* It may be in them from a wait that it gave up. */
+	for (i = 0; i < SIDES; i++)
+		if (f->joint || (events & side_events[i]))
+			weir_source_place_clear(f->set, &f->sides[i].waiter);
+	for (i = 0; i < SIDES; i++) {
+		if (!(events & side_events[i]))
+			continue;
+		f->sides[i].wants = events & side_events[i];
+		weir_source_place_take(ctx, f->set, &f->sides[i].waiter);
+		n++;
+	}
+	f->joint = n == SIDES;
+	rc = arm(f);
+	for (i = 0; rc < 0 && i < SIDES; i++)
+		if (events & side_events[i])
+			weir_source_place_clear(f->set, &f->sides[i].waiter);
+	return rc;
+}
+
+/* drained: the task has just tried, and found nothing of these events. */
+static int
+wait_for(struct weir_context *ctx, struct weir_fd *f, uint32_t events,
+	 bool drained)
+{
+	uint32_t ready;
+	int rc, error;
+
+	if (events == 0 || (events & ~ALL_EVENTS) != 0)
+		return -EINVAL;
+	rc = weir_source_wait_begin(ctx, f->set);
+	if (rc < 0)
+		return rc;
+	error = (int)atomic_u32_load(&f->closed, RELAXED);
+	ready = take(f, events);
+	/* Otherwise epoll would not say it again. */
+	if (drained && !is_edge(f))
+		ready = 0;
+	if (error == 0 && ready == 0) {
+		if (rc > 0)
+			return weir_source_wait_fail(f->set);
+		error = -enter(ctx, f, events);
+		if (error == 0) {
+			fd_set_look_soon(f->set);
+			return weir_source_wait_leave(ctx, f->set);
+		}
+	}
+	weir_source_wait_ready(ctx, f->set, 1);
+	return error != 0 ? -error : (int)ready;
+}
+
+int
+weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
+{
+	return wait_for(ctx, f, events, false);
+}
+
+static int
+check_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	return flags & O_NONBLOCK ? 0 : -EINVAL;
+}
+
+/* Into the set's epoll fd and its list. */
+static int
+add(struct weir_fd *f)
+{
+	const uint32_t events =
+		is_edge(f) ? ALL_EVENTS | EPOLLET : EPOLLONESHOT;
+	int rc;
+
+	weir_source_lock(f->set);
+	rc = control(f, EPOLL_CTL_ADD, events);
+	if (rc == 0) {
+		rc = check_nonblocking(f->fd);
+		if (rc < 0)
+			control(f, EPOLL_CTL_DEL, 0);
+		else
+			list_push_back(&f->set->fds, &f->link);
+	}
+	weir_source_unlock(f->set);
+	return rc;
+}
+
+struct weir_fd *
+weir_fd_create(struct weir_fd_set *set, int fd, unsigned int flags)
+{
+	struct weir_fd *f;
+	int rc;
+
+	if ((flags & ~WEIR_FD_EDGE) != 0) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	f = rte_zmalloc("fd", sizeof(*f), RTE_CACHE_LINE_SIZE);
+	if (f == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	race_acquire(RACE_HEAP);
+	f->set = set;
+	f->fd = fd;
+	f->flags = flags;
+	rc = add(f);
+	if (rc < 0) {
+		race_release(RACE_HEAP);
+		rte_free(f);
+		rte_errno = -rc;
+		return NULL;
+	}
+	return f;
+}
+
+void
+weir_fd_close(struct weir_fd *f, int error)
+{
+	weir_source_lock(f->set);
+	if (atomic_u32_load(&f->closed, RELAXED) == 0) {
+		atomic_u32_store(&f->closed, (uint32_t)error, RELAXED);
+		/* Fails if the fd was closed: it is out then. */
+		control(f, EPOLL_CTL_DEL, 0);
+		list_remove(&f->link);
+		weir__fd_wake_all(f);
+	}
+	weir_source_unlock(f->set);
+}
+
+void
+weir_fd_free(struct weir_fd *f)
+{
+	if (f == NULL)
+		return;
+	weir_fd_close(f, ECANCELED);
+	race_release(RACE_HEAP);
+	rte_free(f);
+}
+
+static int
+try_begin(struct weir_context *ctx, const struct weir_fd *f)
+{
+	int error = (int)atomic_u32_load(&f->closed, RELAXED);
+
+	return error != 0 ? -error : weir_context_spend(ctx, 1);
+}
+
+/* 0: try once more. */
+static int
+try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
+{
+	int rc;
+
+	if (errno == EINTR)
+		return 0;
+	if (errno != EAGAIN)
+		return -errno;
+	rc = wait_for(ctx, f, events, true);
+	return rc < 0 ? rc : 0;
+}
+
+ssize_t
+weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
+	     size_t size)
+{
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = try_begin(ctx, f);
+		if (rc < 0)
+			return rc;
+		n = read(f->fd, buf, size);
+		if (n >= 0)
+			return n;
+		rc = try_again(ctx, f, EPOLLIN);
+	} while (rc == 0);
+	return rc;
+}
+
+ssize_t
+weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
+	      size_t size)
+{
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = try_begin(ctx, f);
+		if (rc < 0)
+			return rc;
+		n = write(f->fd, buf, size);
+		if (n >= 0)
+			return n;
+		rc = try_again(ctx, f, EPOLLOUT);
+	} while (rc == 0);
+	return rc;
+}
+
+ssize_t
+weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
+		int flags)
+{
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = try_begin(ctx, f);
+		if (rc < 0)
+			return rc;
+		n = recvmsg(f->fd, msg, flags);
+		if (n >= 0)
+			return n;
+		rc = try_again(ctx, f, EPOLLIN);
+	} while (rc == 0);
+	return rc;
+}
+
+ssize_t
+weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
+		const struct msghdr *msg, int flags)
+{
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = try_begin(ctx, f);
+		if (rc < 0)
+			return rc;
+		n = sendmsg(f->fd, msg, flags);
+		if (n >= 0)
+			return n;
+		rc = try_again(ctx, f, EPOLLOUT);
+	} while (rc == 0);
+	return rc;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef WEIR_FD_H
+#define WEIR_FD_H
+
+/**
+ * @file
+ * File descriptors of the kernel: sockets, pipes, eventfds, timerfds, signalfds,
+ * and whatever else epoll(7) takes.
+ *
+ * They are in sets. A set is a source: one epoll fd, which its worker looks into
+ * with one call for all of them while tasks wait. It moves with all that is in
+ * it, by weir_source_move() or when its worker retires. Make one set for each
+ * worker that is to look after fds.
+ *
+ * The look costs a system call, so a worker that is busy does it now and then:
+ * at its next poll after something was found and after a task began to wait, and
+ * then after twice as long each time that it finds nothing, up to the set's
+ * longest gap. A fd that becomes ready is noticed within that gap and the time
+ * between two polls of the worker's sources. A worker that sleeps in the kernel
+ * is woken by the fd.
+ *
+ * A signalfd tells of signals to the process, which all its threads have to
+ * block; those to one thread are for that thread alone.
+ */
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <weir_source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weir_fd;
+struct weir_fd_set;
+
+/** The longest gap, in microseconds, where none is given. */
+#define WEIR_FD_GAP_US 50
+/** The longest that can be given: a second. */
+#define WEIR_FD_GAP_MAX_US 1000000
+
+/**
+ * Each time that it becomes ready is told once, as with EPOLLET: whoever has been
+ * told goes on until EAGAIN, or reads on without being told. That costs no
+ * system call a wait. Without this flag a wait ends if the fd is ready.
+ */
+#define WEIR_FD_EDGE (1u << 0)
+
+/**
+ * Makes an empty set on a worker.
+ *
+ * @param max_gap_us  The longest gap between two looks, in microseconds, up to
+ *                    WEIR_FD_GAP_MAX_US; 0: WEIR_FD_GAP_US. A look that finds
+ *                    nothing takes some 0.2 us; a shorter gap takes more from
+ *                    what else the worker does.
+ * @return NULL with rte_errno: EINVAL (no such worker, or gap), EMFILE, ENFILE,
+ * ENOMEM, ESHUTDOWN.
+ *
+ * Any thread.
+ */
+WEIR_API struct weir_fd_set *
+weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
+		   unsigned int max_gap_us);
+
+/**
+ * Frees a set. NULL is legal. Any thread, once all that was in it has been freed;
+ * before the runtime is freed.
+ */
+WEIR_API void
+weir_fd_set_free(struct weir_fd_set *set);
+
+/** The set as a source, for weir_source_close(), moves and statistics. */
+WEIR_API struct weir_source *
+weir_fd_set_source(struct weir_fd_set *set);
+
+/**
+ * Puts a file descriptor into a set.
+ *
+ * @param fd     Open, with O_NONBLOCK. Stays the caller's, who closes it after
+ *               weir_fd_free(). One that is closed before is in no set any more,
+ *               and the kernel tells nobody: who waits for it waits on.
+ * @param flags  WEIR_FD_EDGE or 0.
+ * @return NULL with rte_errno: EINVAL (not O_NONBLOCK, no such flag), EBADF,
+ * EEXIST (is in the set), EPERM (a regular file or directory, which is always
+ * ready), ENOMEM, ENOSPC (the user has too many in epoll sets).
+ *
+ * Any thread.
+ */
+WEIR_API struct weir_fd *
+weir_fd_create(struct weir_fd_set *set, int fd, unsigned int flags);
+
+/**
+ * Takes it out of its set: whoever waits is woken, and every wait, now and later,
+ * gives the error. A second call changes nothing.
+ *
+ * @param error  Positive errno, for example ECANCELED.
+ *
+ * Any thread. The fd stays open: a task may be just reading from it.
+ */
+WEIR_API void
+weir_fd_close(struct weir_fd *f, int error);
+
+/**
+ * Closes it if need be, and frees it, but leaves the fd open. NULL is legal.
+ *
+ * Any thread, once no task uses it; before its set is freed.
+ */
+WEIR_API void
+weir_fd_free(struct weir_fd *f);
+
+/**
+ * Waits until the fd is ready, or an error or hang-up has come.
+ *
+ * A wait without WEIR_FD_EDGE can end for something that another has taken
+ * meanwhile, so the call that follows may still give EAGAIN.
+ *
+ * Spends a unit of budget.
+ *
+ * @param events  Some of EPOLLIN, EPOLLPRI, EPOLLRDHUP and EPOLLOUT.
+ * @return What is ready of these, EPOLLERR and EPOLLHUP; WEIR_PENDING; -EINVAL
+ * for other events; the error that it, or its set, was closed with; -EBUSY when
+ * another task waits for one of the first three, if it is among the events, or
+ * for the last; -EBADF or -ENOENT, without WEIR_FD_EDGE, when the fd has been
+ * closed.
+ *
+ * The task that ctx belongs to. One may wait to read, and another to write.
+ */
+WEIR_API int
+weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events);
+
+/**
+ * As read(2), write(2), recvmsg(2) and sendmsg(2); where these give EAGAIN, waits
+ * as weir_fd_wait() does. They are tried first, and each try spends a unit of
+ * budget.
+ *
+ * @return What those return; WEIR_PENDING, to be called again; -errno of those,
+ * or of weir_fd_wait().
+ *
+ * The task that ctx belongs to, one that reads and one that writes. A write to
+ * what the other side has closed raises SIGPIPE, unless it is ignored or the
+ * flags have MSG_NOSIGNAL.
+ */
+WEIR_API ssize_t
+weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
+	     size_t size);
+WEIR_API ssize_t
+weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
+	      size_t size);
+WEIR_API ssize_t
+weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
+		int flags);
+WEIR_API ssize_t
+weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
+		const struct msghdr *msg, int flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Sources: how a task comes to wait on one. See source.c.
+ *
+ * A waiter is in a place: the source's own, `waiter`, of which there is one, or
+ * places that the driver keeps, as many as it likes. `armed` counts those that
+ * are taken (source.c, S3), and places change with the lock only.
+ */
+
+#include <errno.h>
+
+#include "park/source.h"
+
+void
+weir_source_lock(void *priv)
+{
+	lock_acquire(&weir_source_of(priv)->lock);
+}
+
+void
+weir_source_unlock(void *priv)
+{
+	lock_release(&weir_source_of(priv)->lock);
+}
+
+int
+weir_source_wait_begin(struct weir_context *ctx, void *priv)
+{
+	struct weir_source *src = weir_source_of(priv);
+	int rc;
+
+	rc = weir_context_spend(ctx, 0);
+	if (unlikely(rc < 0))
+		return rc;
+	/* A rescuer is in it and will be gone in a moment. */
+	if (unlikely(!lock_try(&src->lock)))
+		return weir_context_yield(ctx);
+	return (src->error | src->alert) != 0;
+}
+
+int
+weir_source_wait_fail(void *priv)
+{
+	struct weir_source *src = weir_source_of(priv);
+	int error = src->error;
+
+	if (error == 0) {
+		error = src->alert;
+		src->alert = 0;
+	}
+	WEIR_ASSERT(error != 0, "weir_source_wait_fail(): no error to report");
+	lock_release(&src->lock);
+	return -error;
+}
+
+void
+weir_source_wait_ready(struct weir_context *ctx, void *priv, unsigned int units)
+{
+	context_charge(ctx, units);
+	lock_release(&weir_source_of(priv)->lock);
+}
+
+bool
+weir_source_place_open(struct weir_context *ctx,
+		       struct weir_waker *const *place)
+{
+	return *place == NULL || weir__waker_same(*place, ctx->task) ||
+	       weir__waker_ended(*place);
+}
+
+/* Puts the task into a place that is open. Returns the waker to drop. */
+static struct weir_waker *
+take_place(struct weir_context *ctx, struct weir_source *src,
+	   struct weir_waker **place)
+{
+	struct weir_waker *gone = *place;
+
+	if (gone != NULL && weir__waker_same(gone, ctx->task))
+		return NULL;
+	/* A waiter that was cancelled leaves its place to the next. */
+	if (gone == NULL)
+		source_count_waiters(src, 1);
+	*place = weir__waker_of_task(ctx->task);
+	return gone;
+}
+
+void
+weir_source_place_take(struct weir_context *ctx, void *priv,
+		       struct weir_waker **place)
+{
+	weir_waker_drop(take_place(ctx, weir_source_of(priv), place));
+}
+
+/* Empties a place, if somebody is in it. */
+static struct weir_waker *
+leave_place(void *priv, struct weir_waker **place)
+{
+	struct weir_waker *w = *place;
+
+	if (w != NULL)
+		source_count_waiters(weir_source_of(priv), -1);
+	*place = NULL;
+	return w;
+}
+
+void
+weir_source_place_clear(void *priv, struct weir_waker **place)
+{
+	weir_waker_drop(leave_place(priv, place));
+}
+
+bool
+weir_source_place_wake(void *priv, struct weir_waker **place)
+{
+	struct weir_waker *w = leave_place(priv, place);
+
+	if (w == NULL)
+		return false;
+	weir_waker_wake(w);
+	return true;
+}
+
+int
+weir_source_wait_leave(struct weir_context *ctx, void *priv)
+{
+	struct weir_source *src = weir_source_of(priv);
+
+	lock_release(&src->lock);
+	/*
+	 * [sleep:F2] A home worker that sleeps must see that this source is armed.
+	 * That is rare, and this is the packet's path: the fence is the
+	 * sleeper's.
+	 */
+	atomic_light_fence();
+	sleeper_call(source_home(src)->sleeper, RELAXED);
+	return WEIR_PENDING;
+}
+
+int
+weir_source_wait_arm(struct weir_context *ctx, void *priv)
+{
+	struct weir_source *src = weir_source_of(priv);
+	struct weir_waker *gone;
+
+	if (!weir_source_place_open(ctx, &src->waiter)) {
+		lock_release(&src->lock);
+		return -EBUSY;
+	}
+	gone = take_place(ctx, src, &src->waiter);
+	weir_source_wait_leave(ctx, priv);
+	weir_waker_drop(gone);
+	return WEIR_PENDING;
+}

@@ -1,0 +1,967 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sets of fds as sources: drivers/fd. */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+
+#include "kernel.h"
+#include "park/source.h"
+#include "weir_fd.h"
+
+static struct weir_fd_set *set;
+static struct atomic_u32 waits; /* PENDING, of all tasks */
+static struct atomic_u32 goes;	/* waits that ended, of all tasks */
+
+static unsigned int
+last_worker(void)
+{
+	return weir_runtime_nb_workers(rig.rt) - 1;
+}
+
+static int
+setup_park(void **state, enum weir_park park)
+{
+	kernel_reset();
+	memset(&rig, 0, sizeof(rig));
+	rig_set(&waits, 0);
+	rig_set(&goes, 0);
+	rig.told.log = &rig.log;
+	rig.told.go = &rig.go;
+	rig.rt = kernel_runtime((unsigned int)(uintptr_t)*state, park);
+	set = weir_fd_set_create(rig.rt, last_worker(), 0);
+	assert_non_null(set);
+	return 0;
+}
+
+static int
+setup(void **state)
+{
+	return setup_park(state, WEIR_PARK_INTERRUPT);
+}
+
+static int
+setup_polling(void **state)
+{
+	return setup_park(state, WEIR_PARK_POLL);
+}
+
+static int
+teardown(void **state)
+{
+	weir_fd_set_free(set);
+	return rig_teardown(state);
+}
+
+static struct weir_fd *
+add_to(struct weir_fd_set *to, int fd, unsigned int flags)
+{
+	struct weir_fd *f = weir_fd_create(to, fd, flags);
+
+	if (f == NULL)
+		fail_msg("weir_fd_create: %s", rte_strerror(rte_errno));
+	return f;
+}
+
+static struct weir_fd *
+add(int fd, unsigned int flags)
+{
+	return add_to(set, fd, flags);
+}
+
+static void
+make_pair(int fds[2])
+{
+	assert_return_code(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+		errno);
+}
+
+static void
+close_pair(const int fds[2])
+{
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static int
+make_eventfd(unsigned int count)
+{
+	int fd = eventfd(count, EFD_NONBLOCK);
+
+	assert_return_code(fd, errno);
+	return fd;
+}
+
+static void
+raise_fd(int fd)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+}
+
+/* Waits `n` times; with `drain`, reads 8 bytes after each. */
+struct waiter {
+	struct weir_fd *f;
+	uint32_t events;
+	uint32_t n;
+	bool drain;
+	int fd;
+	uint32_t got; /* the last time */
+};
+
+static int
+wait_poll(struct weir_context *ctx, void *state)
+{
+	struct waiter *w = state;
+	uint64_t count;
+	int rc;
+
+	for (; w->n > 0; w->n--) {
+		rc = weir_fd_wait(ctx, w->f, w->events);
+		if (rc == WEIR_PENDING)
+			rig_add(&waits, 1);
+		if (rc < 0)
+			return rc;
+		w->got = (uint32_t)rc;
+		if (w->drain && read(w->fd, &count, sizeof(count)) < 0) {
+			if (errno != EAGAIN)
+				return -errno;
+			w->n++; /* it was for nothing */
+			continue;
+		}
+		rig_add(&goes, 1);
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops waiter_ops = {
+	.name = "fd waiter",
+	.state_size = sizeof(struct waiter),
+	.poll = wait_poll,
+	.result_offset = offsetof(struct waiter, got),
+	.result_size = sizeof(uint32_t),
+};
+
+static struct weir_join *
+spawn_waiter_of(const struct waiter *w)
+{
+	struct weir_join *join = weir_task_spawn(rig.rt, &waiter_ops, w, NULL);
+
+	assert_non_null(join);
+	return join;
+}
+
+static struct weir_join *
+spawn_waiter(struct weir_fd *f, uint32_t events)
+{
+	const struct waiter w = { .f = f, .events = events, .n = 1 };
+
+	return spawn_waiter_of(&w);
+}
+
+static void
+expect(struct weir_join *join, uint32_t events)
+{
+	uint32_t got = 0;
+
+	assert_int_equal(rig_join(join, &got), 0);
+	assert_int_equal(got, events);
+}
+
+static void
+await_armed(uint32_t n)
+{
+	rig_wait_until(rig_get(&weir_fd_set_source(set)->armed) == n);
+}
+
+static const unsigned int both[] = { 0, WEIR_FD_EDGE };
+
+static void
+fd_that_is_ready_is_told(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fd = make_eventfd(1);
+		struct weir_fd *f = add(fd, both[i]);
+
+		expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+		expect(spawn_waiter(f, EPOLLOUT), EPOLLOUT);
+		await_armed(0);
+		weir_fd_free(f);
+		close(fd);
+	}
+}
+
+static void
+waiter_is_woken_when_the_fd_becomes_ready(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fd = make_eventfd(0);
+		struct weir_fd *f = add(fd, both[i]);
+		struct waiter w = { f, EPOLLIN, 100, true, fd, 0 };
+		struct weir_join *join;
+		uint32_t k;
+
+		rig_set(&goes, 0);
+		join = spawn_waiter_of(&w);
+		for (k = 0; k < 100; k++) {
+			await_armed(1);
+			rig_wait_until(kernel_all_asleep(rig.rt) || k % 2);
+			raise_fd(fd);
+			rig_wait_until(rig_get(&goes) > k);
+		}
+		expect(join, EPOLLIN);
+		weir_fd_free(f);
+		close(fd);
+	}
+}
+
+/* Level: it is told as long as it is ready. Edge: each time that it becomes so. */
+static void
+level_and_edge_differ(void **state)
+{
+	int fd = make_eventfd(1);
+	struct weir_fd *f = add(fd, 0);
+	struct weir_join *join;
+
+	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+	weir_fd_free(f);
+	f = add(fd, WEIR_FD_EDGE);
+	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+	join = spawn_waiter(f, EPOLLIN);
+	await_armed(1);
+	raise_fd(fd);
+	expect(join, EPOLLIN);
+	weir_fd_free(f);
+	close(fd);
+}
+
+/* An edge that came for a task which was cancelled is the next one's. */
+static void
+edge_outlives_a_waiter_that_was_cancelled(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, WEIR_FD_EDGE);
+	struct weir_join *join = spawn_waiter(f, EPOLLIN);
+
+	await_armed(1);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	raise_fd(fd);
+	await_armed(0);
+	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+	weir_fd_free(f);
+	close(fd);
+}
+
+static void
+cancelled_waiter_gives_its_place_up(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fd = make_eventfd(0);
+		struct weir_fd *f = add(fd, both[i]);
+		struct weir_join *join = spawn_waiter(f, EPOLLIN);
+		uint32_t before = rig_get(&waits);
+
+		await_armed(1);
+		weir_join_abort(join);
+		assert_int_equal(rig_join(join, NULL), -ECANCELED);
+		before = rig_get(&waits);
+		join = spawn_waiter(f, EPOLLIN);
+		rig_wait_until(rig_get(&waits) > before);
+		raise_fd(fd);
+		expect(join, EPOLLIN);
+		weir_fd_free(f);
+		close(fd);
+	}
+}
+
+static void
+one_waits_to_read_and_one_to_write(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *in, *out;
+		struct weir_fd *f;
+		int fds[2];
+
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		f = add(fds[0], both[i]);
+		in = spawn_waiter(f, EPOLLIN | EPOLLRDHUP);
+		await_armed(1);
+		out = spawn_waiter(f, EPOLLOUT);
+		await_armed(2);
+		assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN), NULL),
+				 -EBUSY);
+		assert_int_equal(rig_join(spawn_waiter(f, EPOLLOUT), NULL),
+				 -EBUSY);
+		assert_int_equal(
+			rig_join(spawn_waiter(f, EPOLLIN | EPOLLOUT), NULL),
+			-EBUSY);
+		assert_int_equal(write(fds[1], &byte, 1), 1);
+		expect(in, EPOLLIN);
+		while (read(fds[1], &byte, 1) == 1)
+			;
+		expect(out, EPOLLOUT);
+		weir_fd_free(f);
+		close_pair(fds);
+	}
+}
+
+/* E3 */
+static void
+one_that_waits_for_both_is_in_no_place_after_either(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *join;
+		struct weir_fd *f;
+		int fds[2];
+
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		f = add(fds[0], both[i]);
+		join = spawn_waiter(f, EPOLLIN | EPOLLOUT);
+		await_armed(2);
+		assert_int_equal(write(fds[1], &byte, 1), 1);
+		expect(join, EPOLLIN);
+		await_armed(0);
+		weir_fd_free(f);
+		close_pair(fds);
+	}
+}
+
+static void
+hang_up_is_told_to_both_sides(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *in, *out;
+		struct weir_fd *f;
+		uint32_t got = 0;
+		int fds[2];
+
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		f = add(fds[0], both[i]);
+		in = spawn_waiter(f, EPOLLIN);
+		out = spawn_waiter(f, EPOLLOUT);
+		await_armed(2);
+		close(fds[1]);
+		assert_int_equal(rig_join(in, &got), 0);
+		assert_true(got & EPOLLHUP);
+		assert_int_equal(rig_join(out, &got), 0);
+		assert_true(got & EPOLLHUP);
+		weir_fd_free(f);
+		close(fds[0]);
+	}
+}
+
+static void
+close_wakes_the_waiters_with_its_error(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *in, *out;
+		struct weir_fd *f;
+		int fds[2];
+
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		f = add(fds[0], both[i]);
+		in = spawn_waiter(f, EPOLLIN);
+		out = spawn_waiter(f, EPOLLOUT);
+		await_armed(2);
+		weir_fd_close(f, ENODEV);
+		weir_fd_close(f, EIO);
+		assert_int_equal(rig_join(in, NULL), -ENODEV);
+		assert_int_equal(rig_join(out, NULL), -ENODEV);
+		assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN), NULL),
+				 -ENODEV);
+		await_armed(0);
+		/* It may come back. */
+		weir_fd_free(add(fds[0], 0));
+		weir_fd_free(f);
+		close_pair(fds);
+	}
+}
+
+static void
+close_of_the_set_wakes_all(void **state)
+{
+	struct weir_join *joins[20];
+	struct weir_fd *f[20];
+	int fds[20];
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		fds[i] = make_eventfd(0);
+		f[i] = add(fds[i], both[i % 2]);
+		joins[i] = spawn_waiter(f[i], EPOLLIN);
+	}
+	await_armed(20);
+	weir_source_alert(weir_fd_set_source(set), ENETDOWN);
+	/* One is told, the others wait again. */
+	await_armed(19);
+	weir_source_close(weir_fd_set_source(set), ENODEV);
+	for (i = 0; i < 20; i++) {
+		int rc = rig_join(joins[i], NULL);
+
+		assert_true(rc == -ENODEV || rc == -ENETDOWN);
+		assert_int_equal(rig_join(spawn_waiter(f[i], EPOLLIN), NULL),
+				 -ENODEV);
+		weir_fd_free(f[i]);
+		close(fds[i]);
+	}
+	await_armed(0);
+}
+
+static void
+shutdown_ends_the_waiters(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, 0);
+	struct weir_join *join = spawn_waiter(f, EPOLLIN);
+
+	await_armed(1);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_fd_free(f);
+	close(fd);
+	rte_errno = 0;
+	assert_null(weir_fd_set_create(rig.rt, 0, 0));
+	assert_int_equal(rte_errno, ESHUTDOWN);
+}
+
+#define MANY 1000u
+#define TURNS 8u
+
+static int many_fds[MANY];
+static struct atomic_u32 raiser;
+
+/* Each raises its share of the fds, by turns. */
+static void *
+raise_many(void *arg)
+{
+	uint32_t self = atomic_u32_fetch_add(&raiser, 1, RELAXED), i, k;
+
+	for (k = 0; k < TURNS; k++)
+		for (i = self; i < MANY; i += 3)
+			raise_fd(many_fds[i]);
+	return NULL;
+}
+
+struct counter {
+	struct weir_fd *f;
+	uint64_t count;
+	uint64_t wanted;
+};
+
+static int
+count_poll(struct weir_context *ctx, void *state)
+{
+	struct counter *c = state;
+	uint64_t value;
+	ssize_t n;
+
+	while (c->count < c->wanted) {
+		n = weir_fd_read(ctx, c->f, &value, sizeof(value));
+		if (n < 0)
+			return (int)n;
+		if (n != sizeof(value))
+			return -EPROTO;
+		c->count += value;
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops counter_ops = {
+	.name = "fd counter",
+	.state_size = sizeof(struct counter),
+	.poll = count_poll,
+	.result_offset = offsetof(struct counter, count),
+	.result_size = sizeof(uint64_t),
+};
+
+static struct weir_join *
+spawn_counter(struct weir_fd *f, uint64_t wanted)
+{
+	const struct counter c = { f, 0, wanted };
+	struct weir_join *join =
+		weir_task_spawn(rig.rt, &counter_ops, &c, NULL);
+
+	assert_non_null(join);
+	return join;
+}
+
+static void
+thousand_fds_lose_nothing(void **state)
+{
+	static struct weir_join *joins[MANY];
+	static struct weir_fd *f[MANY];
+	uint64_t count;
+	unsigned int i;
+
+	rig_set(&raiser, 0);
+	for (i = 0; i < MANY; i++) {
+		many_fds[i] = make_eventfd(0);
+		f[i] = add(many_fds[i], both[i % 2]);
+		joins[i] = spawn_counter(f[i], TURNS);
+	}
+	rig_threads(3, raise_many, NULL);
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(rig_join(joins[i], &count), 0);
+		assert_int_equal(count, TURNS);
+		weir_fd_free(f[i]);
+		close(many_fds[i]);
+	}
+}
+
+/* Waiters come and go beside whoever closes. */
+static void *
+close_some(void *arg)
+{
+	struct weir_fd **f = arg;
+	uint32_t self = atomic_u32_fetch_add(&raiser, 1, RELAXED), i;
+
+	for (i = self; i < 60; i += 3)
+		weir_fd_close(f[i], ESTALE);
+	return NULL;
+}
+
+static void
+close_beside_waits_and_events_wakes_everyone(void **state)
+{
+	struct weir_join *joins[60];
+	struct weir_fd *f[60];
+	unsigned int i, round;
+	int fds[60], rc;
+
+	for (round = 0; round < 20; round++) {
+		rig_set(&raiser, 0);
+		for (i = 0; i < 60; i++) {
+			fds[i] = make_eventfd(0);
+			f[i] = add(fds[i], both[i % 2]);
+			joins[i] = spawn_counter(f[i], 1 + i % 2);
+			raise_fd(fds[i]);
+		}
+		rig_threads(3, close_some, f);
+		for (i = 0; i < 60; i++) {
+			rc = rig_join(joins[i], NULL);
+			assert_true(rc == -ESTALE || (rc == 0 && i % 2 == 0));
+			weir_fd_free(f[i]);
+			close(fds[i]);
+		}
+	}
+	await_armed(0);
+}
+
+/* Both ways over a stream, more than it holds. */
+#define STREAM 400000u
+
+struct stream {
+	struct weir_fd *f;
+	bool writes;
+	bool messages; /* by sendmsg and recvmsg */
+	uint32_t done;
+};
+
+static ssize_t
+transfer(struct weir_context *ctx, const struct stream *s, unsigned char *bytes,
+	 size_t size)
+{
+	struct iovec iov = { bytes, size };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (s->messages)
+		return s->writes ? weir_fd_sendmsg(ctx, s->f, &msg, 0) :
+				   weir_fd_recvmsg(ctx, s->f, &msg, 0);
+	return s->writes ? weir_fd_write(ctx, s->f, bytes, size) :
+			   weir_fd_read(ctx, s->f, bytes, size);
+}
+
+static int
+stream_poll(struct weir_context *ctx, void *state)
+{
+	struct stream *s = state;
+	unsigned char bytes[1000];
+	ssize_t n, i;
+
+	while (s->done < STREAM) {
+		for (i = 0; i < 1000; i++)
+			bytes[i] = (unsigned char)((s->done + i) * 7 >> 3);
+		n = transfer(ctx, s, bytes, 1000);
+		if (n == WEIR_PENDING)
+			rig_add(&waits, 1);
+		if (n < 0)
+			return (int)n;
+		for (i = 0; i < n; i++)
+			if (bytes[i] != (unsigned char)((s->done + i) * 7 >> 3))
+				return -EPROTO;
+		s->done += (uint32_t)n;
+	}
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops stream_ops = {
+	.name = "stream",
+	.state_size = sizeof(struct stream),
+	.poll = stream_poll,
+};
+
+static void
+streams_go_both_ways(void **state)
+{
+	struct weir_join *joins[4];
+	struct weir_fd *f[2];
+	int fds[2];
+	unsigned int i, k;
+
+	for (i = 0; i < 4; i++) {
+		make_pair(fds);
+		f[0] = add(fds[0], both[i % 2]);
+		f[1] = add(fds[1], both[i % 2]);
+		for (k = 0; k < 4; k++) {
+			const struct stream s = { f[k / 2], k % 2, i / 2, 0 };
+
+			joins[k] =
+				weir_task_spawn(rig.rt, &stream_ops, &s, NULL);
+		}
+		for (k = 0; k < 4; k++)
+			assert_int_equal(rig_join(joins[k], NULL), 0);
+		weir_fd_free(f[0]);
+		weir_fd_free(f[1]);
+		close_pair(fds);
+	}
+	assert_int_not_equal(rig_get(&waits), 0);
+}
+
+static void
+errors_of_calls_are_told(void **state)
+{
+	int fd = make_eventfd(1);
+	struct weir_fd *f = add(fd, 0);
+	struct stream s = { f, true, true, 0 };
+
+	/* Not a socket. */
+	assert_int_equal(weir_runtime_block_on(rig.rt, &stream_ops, &s, NULL),
+			 -ENOTSOCK);
+	weir_fd_close(f, EPIPE);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &stream_ops, &s, NULL),
+			 -EPIPE);
+	weir_fd_free(f);
+	close(fd);
+}
+
+static void
+timer_signal_and_event_fds_are_read(void **state)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = 1000000 };
+	struct signalfd_siginfo info;
+	struct weir_join *join;
+	struct weir_fd *f;
+	uint64_t count;
+	sigset_t mask;
+	int fd;
+
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	f = add(fd, 0);
+	join = spawn_counter(f, 1);
+	assert_return_code(timerfd_settime(fd, 0, &soon, NULL), errno);
+	assert_int_equal(rig_join(join, &count), 0);
+	assert_int_equal(count, 1);
+	weir_fd_free(f);
+	close(fd);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	fd = signalfd(-1, &mask, SFD_NONBLOCK);
+	f = add(fd, WEIR_FD_EDGE);
+	join = spawn_waiter(f, EPOLLIN);
+	await_armed(1);
+	assert_return_code(kill(getpid(), SIGUSR2), errno);
+	expect(join, EPOLLIN);
+	assert_int_equal(read(fd, &info, sizeof(info)), sizeof(info));
+	assert_int_equal(info.ssi_signo, SIGUSR2);
+	weir_fd_free(f);
+	close(fd);
+}
+
+static void
+neighbour_looks_for_a_worker_that_is_stuck(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, 0);
+	struct weir_join *join = spawn_waiter(f, EPOLLIN);
+	struct weir_source_stats stats;
+	struct rig_blockers b;
+
+	await_armed(1);
+	/* One that sleeps long has no end here to its sleep. */
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+	rig_block_some(&b, rig.rt, 1u << last_worker());
+	raise_fd(fd);
+	expect(join, EPOLLIN);
+	weir_source_stats_get(weir_fd_set_source(set), &stats);
+	assert_int_equal(stats.rescues, 1);
+	rig_unblock(&b);
+	weir_fd_free(f);
+	close(fd);
+}
+
+/* The set goes with its worker, and all fds with the set. */
+static void
+set_moves_with_its_fds(void **state)
+{
+	struct weir_source *source = weir_fd_set_source(set);
+	struct weir_join *joins[10];
+	struct weir_fd *f[10];
+	unsigned int i, k;
+	int fds[10];
+
+	for (i = 0; i < 10; i++) {
+		fds[i] = make_eventfd(0);
+		f[i] = add(fds[i], both[i % 2]);
+	}
+	for (k = 0; k < 20; k++) {
+		for (i = 0; i < 10; i++) {
+			struct waiter w = { f[i], EPOLLIN, 1, true, fds[i], 0 };
+
+			joins[i] = spawn_waiter_of(&w);
+		}
+		await_armed(10);
+		rig_wait_until(kernel_all_asleep(rig.rt) || k % 2);
+		assert_int_equal(weir_source_move(source, rig.rt, k % 2), 0);
+		for (i = 0; i < 10; i++)
+			raise_fd(fds[i]);
+		for (i = 0; i < 10; i++)
+			expect(joins[i], EPOLLIN);
+	}
+	joins[0] = spawn_waiter(f[0], EPOLLIN);
+	await_armed(1);
+	assert_int_equal(weir_worker_retire(rig.rt, weir_source_worker(source),
+					    !weir_source_worker(source)),
+			 0);
+	raise_fd(fds[0]);
+	expect(joins[0], EPOLLIN);
+	for (i = 0; i < 10; i++) {
+		weir_fd_free(f[i]);
+		close(fds[i]);
+	}
+}
+
+/* Long sleeps have no end here: nothing but the fd ends one. */
+static void
+fd_wakes_a_worker_that_sleeps(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, 0);
+	struct waiter w = { f, EPOLLIN, 50, true, fd, 0 };
+	struct weir_join *join;
+	uint32_t k;
+
+	weir_fd_set_source(set)->trusted = true;
+	join = spawn_waiter_of(&w);
+	for (k = 0; k < 50; k++) {
+		await_armed(1);
+		rig_wait_until(kernel_all_asleep(rig.rt));
+		raise_fd(fd);
+		rig_wait_until(rig_get(&goes) > k);
+	}
+	expect(join, EPOLLIN);
+	assert_false(rig_get(&weir_fd_set_source(set)->polled));
+	weir_fd_free(f);
+	close(fd);
+}
+
+/* D2. Counted by the wrap at the end of this file. */
+static struct atomic_u32 looks;
+
+static void
+looks_become_rare_while_nothing_comes(void **state)
+{
+	struct weir_source *source;
+	struct weir_source_stats before, after;
+	int fd = make_eventfd(0);
+	struct weir_fd_set *rare =
+		weir_fd_set_create(rig.rt, 0, WEIR_FD_GAP_MAX_US);
+	struct weir_fd *f = add_to(rare, fd, 0);
+	struct weir_join *join = spawn_waiter(f, EPOLLIN);
+	uint32_t n;
+
+	source = weir_fd_set_source(rare);
+	rig_wait_until(rig_get(&source->armed));
+	weir_source_stats_get(source, &before);
+	rig_set(&looks, 0);
+	rig_wait_until((weir_source_stats_get(source, &after),
+			after.polls > before.polls + 20000));
+	/* 1 + 2 + 4 ... us: after 20 of them it would have been a second. */
+	n = rig_get(&looks);
+	assert_in_range(n, 1, 20);
+	/* A wait of any fd of the set begins anew. */
+	weir_fd_close(f, ECANCELED);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_fd_free(f);
+	raise_fd(fd);
+	f = add_to(rare, fd, 0);
+	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+	weir_fd_free(f);
+	weir_fd_set_free(rare);
+	close(fd);
+}
+
+static void
+bad_fds_are_refused(void **state)
+{
+	int fd = make_eventfd(0), blocking = eventfd(0, 0);
+	struct weir_fd *f = add(fd, 0);
+	char name[] = "/tmp/weir-fd-XXXXXX";
+	int file = mkstemp(name);
+	const struct {
+		int fd;
+		unsigned int flags;
+		int error;
+	} rows[] = {
+		{ fd, 0, EEXIST },     { fd, WEIR_FD_EDGE, EEXIST },
+		{ file, 0, EPERM },    { -1, 0, EBADF },
+		{ 1000000, 0, EBADF }, { blocking, 0, EINVAL },
+		{ fd, 2, EINVAL },
+	};
+	unsigned int i;
+
+	assert_return_code(file, errno);
+	unlink(name);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		rte_errno = 0;
+		assert_null(weir_fd_create(set, rows[i].fd, rows[i].flags));
+		assert_int_equal(rte_errno, rows[i].error);
+	}
+	weir_fd_free(NULL);
+	/* Refused is not in it. */
+	assert_return_code(fcntl(blocking, F_SETFL, O_NONBLOCK), errno);
+	weir_fd_free(add(blocking, 0));
+	weir_fd_free(f);
+	close(fd);
+	close(blocking);
+	close(file);
+}
+
+static void
+bad_sets_and_waits_are_refused(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, 0);
+
+	rte_errno = 0;
+	assert_null(weir_fd_set_create(rig.rt, last_worker() + 1, 0));
+	assert_int_equal(rte_errno, EINVAL);
+	rte_errno = 0;
+	assert_null(weir_fd_set_create(rig.rt, 0, WEIR_FD_GAP_MAX_US + 1));
+	assert_int_equal(rte_errno, EINVAL);
+	weir_fd_set_free(NULL);
+	kernel.fds = 0;
+	rte_errno = 0;
+	assert_null(weir_fd_set_create(rig.rt, 0, 0));
+	assert_int_equal(rte_errno, EMFILE);
+	kernel.fds = -1;
+	assert_int_equal(rig_join(spawn_waiter(f, 0), NULL), -EINVAL);
+	assert_int_equal(rig_join(spawn_waiter(f, EPOLLET), NULL), -EINVAL);
+	assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN | EPOLLHUP), NULL),
+			 -EINVAL);
+	/* Closed behind the set's back: a level wait notices. */
+	close(fd);
+	assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN), NULL), -EBADF);
+	await_armed(0);
+	weir_fd_free(f);
+}
+
+int
+__real_epoll_wait(int epfd, struct epoll_event *events, int n, int timeout);
+int
+__wrap_epoll_wait(int epfd, struct epoll_event *events, int n, int timeout);
+
+int
+__wrap_epoll_wait(int epfd, struct epoll_event *events, int n, int timeout)
+{
+	if (timeout == 0)
+		rig_add(&looks, 1);
+	return __real_epoll_wait(epfd, events, n, timeout);
+}
+
+#define TEST_WITH(setup_, name, workers)                         \
+	{                                                        \
+#name " (" #workers ")", name, setup_, teardown, \
+			(void *)(uintptr_t)workers               \
+	}
+#define TEST(name, workers) TEST_WITH(setup, name, workers)
+#define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TESTS(fd_that_is_ready_is_told),
+		TESTS(waiter_is_woken_when_the_fd_becomes_ready),
+		TESTS(level_and_edge_differ),
+		TESTS(edge_outlives_a_waiter_that_was_cancelled),
+		TESTS(cancelled_waiter_gives_its_place_up),
+		TESTS(one_waits_to_read_and_one_to_write),
+		TESTS(one_that_waits_for_both_is_in_no_place_after_either),
+		TESTS(hang_up_is_told_to_both_sides),
+		TESTS(close_wakes_the_waiters_with_its_error),
+		TESTS(close_of_the_set_wakes_all),
+		TESTS(shutdown_ends_the_waiters),
+		TESTS(thousand_fds_lose_nothing),
+		TESTS(close_beside_waits_and_events_wakes_everyone),
+		TESTS(streams_go_both_ways),
+		TEST(errors_of_calls_are_told, 2),
+		TEST(timer_signal_and_event_fds_are_read, 2),
+		TEST(neighbour_looks_for_a_worker_that_is_stuck, 2),
+		TEST(set_moves_with_its_fds, 2),
+		TESTS(fd_wakes_a_worker_that_sleeps),
+		TEST_WITH(setup_polling, looks_become_rare_while_nothing_comes,
+			  1),
+		TEST(bad_fds_are_refused, 2),
+		TEST(bad_sets_and_waits_are_refused, 2),
+	};
+
+	sigset_t mask;
+
+	/* Before there are other threads: for the signalfd, none may take it. */
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
