@@ -19,5 +19,6 @@
 #include <weir_task.h>
 #include <weir_time.h>
 #include <weir_wait.h>
+#include <weir_wait_group.h>
 
 #endif
