@@ -8,6 +8,7 @@
  * All that an application without ports needs. See weir_ethdev.h for ports.
  */
 
+#include <weir_barrier.h>
 #include <weir_common.h>
 #include <weir_dump.h>
 #include <weir_hooks.h>
