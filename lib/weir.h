@@ -14,6 +14,7 @@
 #include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_notify.h>
+#include <weir_once.h>
 #include <weir_runtime.h>
 #include <weir_semaphore.h>
 #include <weir_source.h>
