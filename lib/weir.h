@@ -22,5 +22,6 @@
 #include <weir_time.h>
 #include <weir_wait.h>
 #include <weir_wait_group.h>
+#include <weir_watch.h>
 
 #endif
