@@ -9,6 +9,7 @@
  */
 
 #include <weir_barrier.h>
+#include <weir_broadcast.h>
 #include <weir_common.h>
 #include <weir_dump.h>
 #include <weir_hooks.h>
