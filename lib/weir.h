@@ -8,6 +8,8 @@
  * All that an application without ports needs. See weir_ethdev.h for ports.
  */
 
+#include <weir_barrier.h>
+#include <weir_broadcast.h>
 #include <weir_channel.h>
 #include <weir_common.h>
 #include <weir_dump.h>
@@ -15,6 +17,7 @@
 #include <weir_hooks.h>
 #include <weir_metrics.h>
 #include <weir_notify.h>
+#include <weir_once.h>
 #include <weir_oneshot.h>
 #include <weir_runtime.h>
 #include <weir_semaphore.h>
@@ -23,5 +26,7 @@
 #include <weir_task.h>
 #include <weir_time.h>
 #include <weir_wait.h>
+#include <weir_wait_group.h>
+#include <weir_watch.h>
 
 #endif

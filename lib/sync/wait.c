@@ -56,10 +56,13 @@ weir__sync_init(struct sync *s, const struct sync_ops *ops)
 }
 
 void
-weir__sync_fini(const struct sync *s)
+weir__sync_fini(struct sync *s)
 {
+	/* Who let the last one go may still be about to give it back. */
+	lock_acquire(&s->lock);
 	WEIR_ASSERT(!sync_awaited(s, 0) && !sync_awaited(s, 1),
 		    "fini: nobody may wait any more");
+	lock_release(&s->lock);
 }
 
 /* Y1. With the lock. */
@@ -100,6 +103,7 @@ weir__sync_settle(struct sync *s)
 {
 	struct weir_waker *wakers[BATCH];
 	unsigned int n, before, i;
+	bool more;
 
 	do {
 		n = 0;
@@ -109,12 +113,14 @@ weir__sync_settle(struct sync *s)
 			n = grant_line(s, 0, wakers, n);
 			n = grant_line(s, 1, wakers, n);
 		} while (n > before && n < BATCH);
+		/* When nobody waits, *s may be gone as soon as the lock is free. */
+		more = n == BATCH && (sync_awaited(s, 0) || sync_awaited(s, 1));
 		lock_release(&s->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(wakers[i]);
-		if (n == BATCH)
+		if (more)
 			lock_acquire(&s->lock);
-	} while (n == BATCH);
+	} while (more);
 }
 
 /* A call that goes on with the wait of one before. */

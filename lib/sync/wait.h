@@ -59,9 +59,12 @@ struct sync {
 
 void
 weir__sync_init(struct sync *s, const struct sync_ops *ops);
-/* Nobody may wait. */
+/*
+ * Nobody may wait. Who was given what it waited for may call it at once: it
+ * waits for those who gave it.
+ */
 void
-weir__sync_fini(const struct sync *s);
+weir__sync_fini(struct sync *s);
 
 static inline bool
 sync_awaited(const struct sync *s, unsigned int side)

@@ -109,6 +109,48 @@ waiter_thread_join(struct waiter_thread *t)
 	return rc;
 }
 
+struct refusal {
+	waiter_call call;
+	void *what;
+	struct weir_semaphore sem; /* without permits */
+};
+
+static int
+call_as_thread(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct refusal *r = what;
+
+	return r->call(NULL, r->what, NULL);
+}
+
+static int
+call_in_another_line(struct weir_context *ctx, void *what,
+		     struct weir_wait *wait)
+{
+	struct refusal *r = what;
+	int rc;
+
+	rc = weir_semaphore_acquire(ctx, &r->sem, 1, wait);
+	assert_int_equal(rc, WEIR_PENDING);
+	rc = r->call(ctx, r->what, wait);
+	weir_wait_cancel(wait);
+	return rc;
+}
+
+void
+waiter_check_refusals(struct weir_runtime *rt, waiter_call call, void *what)
+{
+	struct refusal r = { .call = call, .what = what };
+
+	assert_int_equal(weir_semaphore_init(&r.sem, 0), 0);
+	assert_int_equal(waiter_join(waiter_spawn(rt, call_as_thread, &r)),
+			 -EDEADLK);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rt, call_in_another_line, &r)),
+		-EBUSY);
+	weir_semaphore_fini(&r.sem);
+}
+
 unsigned int
 waiters(const void *sync)
 {

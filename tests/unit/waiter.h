@@ -35,6 +35,13 @@ waiter_thread_start(waiter_call call, void *what);
 int
 waiter_thread_join(struct waiter_thread *t);
 
+/*
+ * Checks what a call that has to wait refuses: to block a worker, and a wait
+ * that is in another line.
+ */
+void
+waiter_check_refusals(struct weir_runtime *rt, waiter_call call, void *what);
+
 /* How many wait in a line of what begins with struct sync, each side counted. */
 unsigned int
 waiters(const void *sync);
