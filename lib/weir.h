@@ -20,6 +20,7 @@
 #include <weir_source.h>
 #include <weir_task.h>
 #include <weir_time.h>
+#include <weir_token.h>
 #include <weir_wait.h>
 
 #endif
