@@ -12,6 +12,7 @@
 #include <weir_common.h>
 #include <weir_dump.h>
 #include <weir_hooks.h>
+#include <weir_join_set.h>
 #include <weir_metrics.h>
 #include <weir_notify.h>
 #include <weir_oneshot.h>

@@ -217,6 +217,32 @@ token_without_memory_is_not_made(void **state)
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
+static void
+set_without_memory_takes_no_task(void **state)
+{
+	struct weir_join_set *set;
+	struct weir_join *join;
+
+	grant(0);
+	rte_errno = 0;
+	assert_null(weir_join_set_create());
+	assert_int_equal(rte_errno, ENOMEM);
+	grant(1);
+	set = weir_join_set_create();
+	assert_non_null(set);
+	assert_int_equal(weir_join_set_spawn(set, rig.rt, &rig_done_ops,
+					     &rig.told, NULL, NULL),
+			 -ENOMEM);
+	assert_int_equal(rig_stats(rig.rt).spawned, 0);
+	/* The handle is still ours. */
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	assert_int_equal(weir_join_set_add(set, join), -ENOMEM);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(weir_join_set_count(set), 0);
+	grant(UINT32_MAX);
+	weir_join_set_free(set);
+}
+
 /* It goes with the runtime: its user has no more of it. */
 static void
 source_freed_without_memory_is_not_lost(void **state)
@@ -282,6 +308,7 @@ main(void)
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
 		TEST(source_without_memory_is_not_made, 1),
 		TEST(token_without_memory_is_not_made, 1),
+		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
 	};
