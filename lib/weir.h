@@ -17,6 +17,7 @@
 #include <weir_notify.h>
 #include <weir_oneshot.h>
 #include <weir_runtime.h>
+#include <weir_select.h>
 #include <weir_semaphore.h>
 #include <weir_source.h>
 #include <weir_task.h>
