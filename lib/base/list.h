@@ -60,6 +60,19 @@ list_linked(const struct list_link *l)
 	return l->next != NULL;
 }
 
+/* Moves all of a list, which is empty then, before an element or a head. */
+static inline void
+list_move_before(struct list_link *l, struct list_link *head)
+{
+	if (list_empty(head))
+		return;
+	head->next->prev = l->prev;
+	head->prev->next = l;
+	l->prev->next = head->next;
+	l->prev = head->prev;
+	list_init(head);
+}
+
 static inline struct list_link *
 list_pop_front(struct list_link *head)
 {

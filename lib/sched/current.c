@@ -99,7 +99,8 @@ weir__current_run(struct weir_runtime *rt, struct weir_join *join)
 			continue;
 		}
 		if (!watching)
-			watching = weir__join_watch(join, &me.parker);
+			watching = weir__join_watch(
+				join, weir__waker_of_parker(&me.parker));
 		if (watching)
 			parker_park(&me.parker);
 	}

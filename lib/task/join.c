@@ -113,9 +113,9 @@ weir_join_ended(const struct weir_join *join)
 }
 
 bool
-weir__join_watch(struct weir_join *join, struct thread_parker *parker)
+weir__join_watch(struct weir_join *join, struct weir_waker *waker)
 {
-	return set_waiter(task_of(join), weir__waker_of_parker(parker));
+	return set_waiter(task_of(join), waker);
 }
 
 void

@@ -151,10 +151,20 @@ weir__task_refuse(struct task *t);
 void
 weir__task_ref_dec(struct task *t);
 
-/* A waker for the task, or for a thread that is blocked; see waker.c. */
+/* Is told of a task's end, once, by the thread that ends it. */
+struct task_watcher {
+	void (*ended)(struct task_watcher *w);
+};
+
+/*
+ * A waker for the task, for a thread that is blocked, or for a watcher; see
+ * waker.c.
+ */
 struct thread_parker;
 struct weir_waker *
 weir__waker_of_parker(struct thread_parker *p);
+struct weir_waker *
+weir__waker_of_watcher(struct task_watcher *w);
 bool
 weir__waker_same(const struct weir_waker *w, const struct task *t);
 /* Can it wake nobody any more? */
@@ -162,12 +172,13 @@ bool
 weir__waker_ended(const struct weir_waker *w);
 
 /*
- * A thread that waits for other things besides: the parker is unparked when the
- * task ends, until unwatch, which must come before the parker goes.
+ * For who waits for other things besides: the waker of a parker or a watcher is
+ * used when the task ends, until unwatch, which must come before they go. Who
+ * was told needs no unwatch.
  * watch: false if the task has ended already.
  */
 bool
-weir__join_watch(struct weir_join *join, struct thread_parker *parker);
+weir__join_watch(struct weir_join *join, struct weir_waker *waker);
 void
 weir__join_unwatch(struct weir_join *join);
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Wakers: one word that wakes either a task or a blocked thread.
+ * Wakers: one word that wakes either a task or a blocked thread, or tells a
+ * watcher that a task has ended.
  *
  * A waker is the address of a task (a reference of its own) or, with bit 0
- * set, of a thread_parker, which lives on the blocked thread's stack.
+ * set, of a thread_parker, which lives on the blocked thread's stack, or, with
+ * bit 1 set, of a task_watcher.
  *
- * W1 The waker of a parker is not dropped after its thread was let go: the
- *    join handle that it waits on takes it back first (T4).
+ * W1 The waker of a parker or watcher does not wake after its thread was let go,
+ *    or the watcher was told: the join handle that it waits on takes it back
+ *    first (T4). To drop it is to forget the word.
  * W2 Whoever schedules a task holds a reference to it meanwhile or is a worker
  *    of its runtime: else a runtime that is being freed could go with the
  *    notification, while its queue is still being touched.
@@ -18,11 +21,12 @@
 #include "task/task.h"
 
 #define PARKER_BIT ((uintptr_t)1)
+#define WATCHER_BIT ((uintptr_t)2)
 
 static bool
-is_parker(const struct weir_waker *w)
+is_task(const struct weir_waker *w)
 {
-	return ((uintptr_t)w & PARKER_BIT) != 0;
+	return ((uintptr_t)w & (PARKER_BIT | WATCHER_BIT)) == 0;
 }
 
 static struct thread_parker *
@@ -31,16 +35,38 @@ parker_of(struct weir_waker *w)
 	return (struct thread_parker *)((uintptr_t)w & ~PARKER_BIT);
 }
 
+static struct task_watcher *
+watcher_of(struct weir_waker *w)
+{
+	return (struct task_watcher *)((uintptr_t)w & ~WATCHER_BIT);
+}
+
 static struct task *
 task_of(struct weir_waker *w)
 {
 	return (struct task *)w;
 }
 
+/* It is no task's. */
+static void
+wake_other(struct weir_waker *w)
+{
+	if (((uintptr_t)w & PARKER_BIT) != 0)
+		weir__parker_unpark(parker_of(w));
+	else
+		watcher_of(w)->ended(watcher_of(w));
+}
+
 struct weir_waker *
 weir__waker_of_parker(struct thread_parker *p)
 {
 	return (struct weir_waker *)((uintptr_t)p | PARKER_BIT);
+}
+
+struct weir_waker *
+weir__waker_of_watcher(struct task_watcher *w)
+{
+	return (struct weir_waker *)((uintptr_t)w | WATCHER_BIT);
 }
 
 struct weir_waker *
@@ -59,7 +85,7 @@ weir__waker_same(const struct weir_waker *w, const struct task *t)
 bool
 weir__waker_ended(const struct weir_waker *w)
 {
-	return !is_parker(w) &&
+	return is_task(w) &&
 	       (state_load(&((const struct task *)w)->state) & STATE_COMPLETE);
 }
 
@@ -73,7 +99,7 @@ weir_context_waker(struct weir_context *ctx)
 struct weir_waker *
 weir_waker_clone(struct weir_waker *waker)
 {
-	if (!is_parker(waker))
+	if (is_task(waker))
 		state_ref_inc(&task_of(waker)->state);
 	return waker;
 }
@@ -83,8 +109,8 @@ weir_waker_wake(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (is_parker(waker)) {
-		weir__parker_unpark(parker_of(waker));
+	if (!is_task(waker)) {
+		wake_other(waker);
 		return;
 	}
 	t = task_of(waker);
@@ -114,8 +140,8 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (is_parker(waker)) {
-		weir__parker_unpark(parker_of(waker));
+	if (!is_task(waker)) {
+		wake_other(waker);
 		return;
 	}
 	t = task_of(waker);
@@ -126,6 +152,6 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 void
 weir_waker_drop(struct weir_waker *waker)
 {
-	if (waker != NULL && !is_parker(waker))
+	if (waker != NULL && is_task(waker))
 		weir__task_ref_dec(task_of(waker));
 }

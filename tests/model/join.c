@@ -150,7 +150,7 @@ MODEL(join_watch, "a plain thread watches, and does so no more", 3, 3)
 	scheduler_start(1);
 	join = spawn_adding();
 	parker_init(&parker);
-	if (weir__join_watch(join, &parker)) {
+	if (weir__join_watch(join, weir__waker_of_parker(&parker))) {
 		if (model_choose(2) == 0)
 			parker_park(&parker);
 		weir__join_unwatch(join);

@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_malloc.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
@@ -331,6 +332,16 @@ rig_unblock(struct rig_blockers *b)
 	rig_set(&b->go, 1);
 	for (i = 0; i < b->n; i++)
 		assert_int_equal(rig_join(b->joins[i], NULL), 0);
+}
+
+size_t
+rig_heap_in_use(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	assert_int_equal(
+		rte_malloc_get_socket_stats((int)rte_socket_id(), &stats), 0);
+	return stats.heap_allocsz_bytes;
 }
 
 struct weir_waker *

@@ -130,6 +130,10 @@ rig_block_some(struct rig_blockers *b, struct weir_runtime *rt,
 void
 rig_unblock(struct rig_blockers *b);
 
+/* Bytes of EAL's heap in use. */
+size_t
+rig_heap_in_use(void);
+
 /*
  * What most tests need: a runtime of as many workers as the test is given, and
  * a state for its tasks. Nothing may be left of it at the end.

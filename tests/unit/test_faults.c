@@ -12,7 +12,6 @@
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
-#include <rte_malloc.h>
 
 #include "rig.h"
 #include "weir_null.h"
@@ -72,17 +71,6 @@ teardown(void **state)
 {
 	grant(UINT32_MAX);
 	return rig_teardown(state);
-}
-
-/* Bytes of EAL's heap in use. */
-static size_t
-heap_in_use(void)
-{
-	struct rte_malloc_socket_stats stats;
-
-	assert_int_equal(
-		rte_malloc_get_socket_stats((int)rte_socket_id(), &stats), 0);
-	return stats.heap_allocsz_bytes;
 }
 
 /* Tasks that wait for ever, until the pool and the heap are empty. */
@@ -185,7 +173,7 @@ source_without_memory_is_not_made(void **state)
 	size_t before;
 	uint32_t n;
 
-	before = heap_in_use();
+	before = rig_heap_in_use();
 	for (n = 0;; n++) {
 		grant(n);
 		rte_errno = 0;
@@ -193,12 +181,66 @@ source_without_memory_is_not_made(void **state)
 		if (null != NULL)
 			break;
 		assert_int_equal(rte_errno, ENOMEM);
-		assert_int_equal(heap_in_use(), before);
+		assert_int_equal(rig_heap_in_use(), before);
 	}
 	/* Itself, and the array that it is in. */
 	assert_int_equal(n, 2);
 	grant(UINT32_MAX);
 	weir_null_free(null);
+}
+
+static void
+token_without_memory_is_not_made(void **state)
+{
+	struct weir_token *token;
+	size_t before;
+	uint32_t n;
+
+	before = rig_heap_in_use();
+	for (n = 0;; n++) {
+		grant(n);
+		rte_errno = 0;
+		token = weir_token_create();
+		if (token != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(rig_heap_in_use(), before);
+	}
+	/* Itself, and what its tree shares. */
+	assert_int_equal(n, 2);
+	rte_errno = 0;
+	assert_null(weir_token_child(token));
+	assert_int_equal(rte_errno, ENOMEM);
+	grant(UINT32_MAX);
+	weir_token_cancel(token);
+	weir_token_drop(token);
+	assert_int_equal(rig_heap_in_use(), before);
+}
+
+static void
+set_without_memory_takes_no_task(void **state)
+{
+	struct weir_join_set *set;
+	struct weir_join *join;
+
+	grant(0);
+	rte_errno = 0;
+	assert_null(weir_join_set_create());
+	assert_int_equal(rte_errno, ENOMEM);
+	grant(1);
+	set = weir_join_set_create();
+	assert_non_null(set);
+	assert_int_equal(weir_join_set_spawn(set, rig.rt, &rig_done_ops,
+					     &rig.told, NULL, NULL),
+			 -ENOMEM);
+	assert_int_equal(rig_stats(rig.rt).spawned, 0);
+	/* The handle is still ours. */
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	assert_int_equal(weir_join_set_add(set, join), -ENOMEM);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(weir_join_set_count(set), 0);
+	grant(UINT32_MAX);
+	weir_join_set_free(set);
 }
 
 /* It goes with the runtime: its user has no more of it. */
@@ -210,7 +252,7 @@ source_freed_without_memory_is_not_lost(void **state)
 	size_t before;
 
 	rig_runtime_free(rig_runtime(1));
-	before = heap_in_use();
+	before = rig_heap_in_use();
 	rt = rig_runtime(1);
 	null = weir_null_create(rt, 0);
 	assert_non_null(null);
@@ -218,7 +260,7 @@ source_freed_without_memory_is_not_lost(void **state)
 	weir_null_free(null);
 	grant(UINT32_MAX);
 	rig_runtime_free(rt);
-	assert_int_equal(heap_in_use(), before);
+	assert_int_equal(rig_heap_in_use(), before);
 }
 
 /* Whichever allocation is the one that fails. */
@@ -231,7 +273,7 @@ runtime_without_memory_is_not_made(void **state)
 	uint32_t n;
 
 	rig_runtime_free(rig_runtime(3));
-	before = heap_in_use();
+	before = rig_heap_in_use();
 	rig_options(&o, 3);
 	for (n = 0; rt == NULL; n++) {
 		grant(n);
@@ -240,14 +282,14 @@ runtime_without_memory_is_not_made(void **state)
 		if (rt != NULL)
 			break;
 		assert_int_equal(rte_errno, ENOMEM);
-		assert_int_equal(heap_in_use(), before);
+		assert_int_equal(rig_heap_in_use(), before);
 		assert_false(rig_runtime_exists(o.name));
 	}
 	assert_int_equal(n, rig_get(&asked));
 	assert_in_range(n, 10, 1000);
 	grant(UINT32_MAX);
 	rig_runtime_free(rt);
-	assert_int_equal(heap_in_use(), before);
+	assert_int_equal(rig_heap_in_use(), before);
 }
 
 #define TEST(name, workers)                                     \
@@ -265,6 +307,8 @@ main(void)
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 1),
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
 		TEST(source_without_memory_is_not_made, 1),
+		TEST(token_without_memory_is_not_made, 1),
+		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
 	};

@@ -11,7 +11,6 @@
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
-#include <rte_malloc.h>
 
 #include "rig.h"
 
@@ -284,26 +283,15 @@ spare_lcores_are_others_than_those_of_workers(void **state)
 	expect_invalid(&o, "nb_spare_lcores", "1 beside 3 workers");
 }
 
-/* Bytes of EAL's heap in use. */
-static size_t
-heap_in_use(void)
-{
-	struct rte_malloc_socket_stats stats;
-
-	assert_int_equal(
-		rte_malloc_get_socket_stats((int)rte_socket_id(), &stats), 0);
-	return stats.heap_allocsz_bytes;
-}
-
 static void
 expect_no_runtime(const struct weir_options *o, int error)
 {
-	size_t before = heap_in_use();
+	size_t before = rig_heap_in_use();
 
 	rte_errno = 0;
 	assert_null(weir_runtime_create(o));
 	assert_int_equal(rte_errno, error);
-	assert_int_equal(heap_in_use(), before);
+	assert_int_equal(rig_heap_in_use(), before);
 	assert_false(rig_runtime_exists(o->name));
 }
 
@@ -331,7 +319,7 @@ memory_that_ends_at_any_point_leaks_nothing(void **state)
 	size_t before;
 
 	rig_runtime_free(rig_runtime(3));
-	before = heap_in_use();
+	before = rig_heap_in_use();
 	rig_options(&o, 3);
 	/* Large enough for the rings to make a difference too. */
 	o.inject_ring_size = 1048576;
@@ -344,7 +332,7 @@ memory_that_ends_at_any_point_leaks_nothing(void **state)
 			assert_int_equal(rte_errno, ENOMEM);
 		else
 			weir_runtime_free(rt);
-		assert_int_equal(heap_in_use(), before);
+		assert_int_equal(rig_heap_in_use(), before);
 		assert_false(rig_runtime_exists(o.name));
 		if (rt == NULL && o.task_cells > 250000)
 			break;
@@ -359,14 +347,14 @@ runtime_gives_all_its_memory_back(void **state)
 	unsigned int i;
 
 	rig_runtime_free(rig_runtime(3));
-	before = heap_in_use();
+	before = rig_heap_in_use();
 	for (i = 0; i < 5; i++) {
 		rt = rig_runtime(1 + i % 3);
 		weir_join_detach(weir_task_spawn(
 			rt, &rig_done_ops,
 			&(struct rig_state){ .log = &rig.log }, NULL));
 		weir_runtime_free(rt);
-		assert_int_equal(heap_in_use(), before);
+		assert_int_equal(rig_heap_in_use(), before);
 	}
 	weir_runtime_free(NULL);
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Several waits of one task.
+ *
+ * Each branch is a wait of its own, which the task makes beside the others: all
+ * of them wake it, and it asks who did.
+ *
+ * Invariants:
+ * Y46 When the first branch has ended, or all are given up, no other waits any
+ *     more, but for those that cannot be cancelled.
+ * Y47 Of n branches that are always ready, each is first once in n times: the
+ *     next turn begins behind it.
+ * Y48 A branch of those that are all waited for is not asked after it has ended.
+ */
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/common.h"
+#include "sync/weir_select.h"
+#include "task/weir_task.h"
+
+/* All but one, or n: all. */
+static void
+cancel_others(const struct weir_branch *branches, unsigned int n, void *state,
+	      unsigned int one)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (i != one && branches[i].cancel != NULL)
+			branches[i].cancel(state);
+}
+
+void
+weir_select_cancel(struct weir_select *select,
+		   const struct weir_branch *branches, unsigned int n,
+		   void *state)
+{
+	cancel_others(branches, n, state, n);
+	select->ended = 0;
+	select->error = 0;
+}
+
+int
+weir_select_first(struct weir_context *ctx, struct weir_select *select,
+		  const struct weir_branch *branches, unsigned int n,
+		  void *state, int *rc)
+{
+	unsigned int i, at;
+	int spent;
+
+	if (unlikely(n == 0 || n > INT_MAX))
+		return -EINVAL;
+	spent = weir_context_spend(ctx, 1);
+	if (spent < 0)
+		return spent;
+	for (i = 0; i < n; i++) {
+		at = (select->begin + i) % n;
+		*rc = branches[at].poll(ctx, state);
+		if (*rc == WEIR_PENDING)
+			continue;
+		/* Y47 */
+		select->begin = (at + 1) % n;
+		cancel_others(branches, n, state, at);
+		return (int)at;
+	}
+	return WEIR_PENDING;
+}
+
+/* Asks those that have not ended; false if one ends it all. */
+static bool
+ask_all(struct weir_context *ctx, struct weir_select *select,
+	const struct weir_branch *branches, unsigned int n, void *state,
+	enum weir_select_until until, int *rcs)
+{
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < n; i++) {
+		if ((select->ended >> i & 1) != 0)
+			continue;
+		rc = branches[i].poll(ctx, state);
+		if (rc == WEIR_PENDING)
+			continue;
+		select->ended |= UINT64_C(1) << i;
+		if (rcs != NULL)
+			rcs[i] = rc;
+		if (rc < 0 && select->error == 0)
+			select->error = rc;
+		if (rc < 0 && until == WEIR_SELECT_UNTIL_ERROR)
+			return false;
+	}
+	return true;
+}
+
+int
+weir_select_all(struct weir_context *ctx, struct weir_select *select,
+		const struct weir_branch *branches, unsigned int n, void *state,
+		enum weir_select_until until, int *rcs)
+{
+	const uint64_t all =
+		n < WEIR_SELECT_MAX ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+	int rc;
+
+	if (unlikely(n > WEIR_SELECT_MAX))
+		return -EINVAL;
+	rc = weir_context_spend(ctx, 1);
+	if (rc < 0)
+		return rc;
+	if (ask_all(ctx, select, branches, n, state, until, rcs) &&
+	    select->ended != all)
+		return WEIR_PENDING;
+	rc = select->error;
+	weir_select_cancel(select, branches, n, state);
+	return rc;
+}
