@@ -21,9 +21,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <rte_malloc.h>
-
-#include "base/race.h"
+#include "sync/memory.h"
 #include "sync/wait.h"
 #include "sync/weir_channel.h"
 
@@ -69,18 +67,11 @@ channel_of(const void *end)
 static struct block *
 alloc_block(const struct channel *c, uint32_t room)
 {
-	struct block *b;
+	struct block *b =
+		sync_alloc("weir_channel", sizeof(*b) + (size_t)room * c->size);
 
-	b = rte_malloc_socket("weir_channel",
-			      sizeof(*b) + (size_t)room * c->size,
-			      WEIR_CACHE_LINE, SOCKET_ID_ANY);
-	race_acquire(RACE_HEAP);
-	if (b == NULL)
-		return NULL;
-	b->next = NULL;
-	b->first = 0;
-	b->n = 0;
-	b->room = room;
+	if (b != NULL)
+		b->room = room;
 	return b;
 }
 
@@ -91,8 +82,7 @@ free_blocks(struct block *b)
 
 	for (; b != NULL; b = next) {
 		next = b->next;
-		race_release(RACE_HEAP);
-		rte_free(b);
+		sync_free(b);
 	}
 }
 
@@ -152,9 +142,7 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 	    (bounded && capacity > WEIR_CHANNEL_CAPACITY_MAX) || size == 0 ||
 	    size > WEIR_CHANNEL_SIZE_MAX)
 		return -EINVAL;
-	c = rte_zmalloc_socket("weir_channel", sizeof(*c), WEIR_CACHE_LINE,
-			       SOCKET_ID_ANY);
-	race_acquire(RACE_HEAP);
+	c = sync_alloc("weir_channel", sizeof(*c));
 	if (c == NULL)
 		return -ENOMEM;
 	weir__sync_init(&c->sync, &ops);
@@ -168,8 +156,7 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 					    CHANNEL_BLOCK_SIZE);
 	c->last = c->first;
 	if (c->first == NULL) {
-		race_release(RACE_HEAP);
-		rte_free(c);
+		sync_free(c);
 		return -ENOMEM;
 	}
 	*sender = (struct weir_sender *)c;
@@ -298,8 +285,7 @@ drop_end(struct channel *c, enum side side)
 		return;
 	weir__sync_fini(&c->sync);
 	free_blocks(c->first);
-	race_release(RACE_HEAP);
-	rte_free(c);
+	sync_free(c);
 }
 
 void
