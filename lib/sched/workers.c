@@ -61,23 +61,12 @@ weir__forward_inbox(struct worker *w)
 			weir__place(tasks[i]);
 }
 
-/* To the successor, which may be asleep. */
-static void
-move_timers(struct worker *w)
-{
-	struct worker *s = weir__worker_for(w->rt, w->index);
-
-	weir__timers_move(&w->timers, &s->timers);
-	/* [sleep:F1] they are there before we look. */
-	atomic_fence(SEQ_CST);
-	sleeper_call(&s->sleeper, RELAXED);
-}
-
 /* What only the worker itself can move. */
 static void
 move_tasks(struct core *c)
 {
 	struct worker *w = c->worker;
+	struct worker *successor = weir__worker_for(w->rt, w->index);
 	struct task_chain shared;
 	struct task *t;
 
@@ -91,13 +80,15 @@ move_tasks(struct core *c)
 	weir__inject(w->node, &w->node->inject, &shared);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
-	move_timers(w);
+	weir__timers_move(&w->timers, &successor->timers);
 	/*
 	 * [workers:F1] pairs with the fence in inject push: a pusher whose entry
 	 * is not seen here sees the successor. Without it both could look too
-	 * early, and the task would never run (G1).
+	 * early, and the task would never run (G1). [sleep:F1] And the timers are
+	 * there before we look whether the successor sleeps.
 	 */
 	atomic_fence(SEQ_CST);
+	sleeper_call(&successor->sleeper, RELAXED);
 	weir__forward_inbox(w);
 }
 

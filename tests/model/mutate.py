@@ -111,7 +111,7 @@ def operations_in(name, function):
 @functools.cache
 def behind(function):
     """Sites behind a call of a function that is no atomic operation itself."""
-    return [site for name in sources("lib", "tests/model")
+    return [site for name in sources("lib", "tests/model", "tests/virtual")
             for site in operations_in(name, function)]
 
 

@@ -57,6 +57,43 @@ MODEL(park_stop, "a worker in the kernel is woken for what others want", 3, 3)
 	end(0);
 }
 
+#define SLEEP_NS 1000000000
+
+static int
+sleeping_poll(struct weir_context *ctx, void *state)
+{
+	static struct weir_sleep *sleep;
+	int rc;
+
+	(void)state;
+	if (sleep == NULL)
+		sleep = model_alloc(sizeof(*sleep));
+	rc = weir_sleep_until(ctx, sleep, SLEEP_NS);
+	if (rc != WEIR_PENDING) {
+		model_free(sleep);
+		sleep = NULL;
+	}
+	return rc;
+}
+
+static const struct weir_task_ops sleeping_ops = {
+	.name = "sleeping",
+	.poll = sleeping_poll,
+};
+
+MODEL(park_clock, "a worker in the kernel is woken when a test moves its clock",
+      2, 2)
+{
+	workers_begin(1, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
+	atomic_u64_store(&workers_rt->clock.held, 0, RELAXED);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &sleeping_ops));
+	weir__core = NULL;
+	workers_drive(0);
+	model_check(weir_clock_advance(workers_rt, SLEEP_NS) == 0);
+	end(1);
+}
+
 /* A push that nobody tells is found by who does not sleep in the kernel. */
 MODEL(park_policy, "a worker in the kernel is woken for a new policy", 2, 2)
 {
