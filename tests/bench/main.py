@@ -248,17 +248,25 @@ def whole(text, least):
     return int(text)
 
 
-def scenario_name(text):
-    if text not in SCENARIOS:
+def scenario_names(text):
+    """Of one scenario; or of several that differ in the workers only."""
+    if text in SCENARIOS:
+        return [text]
+    found = [name for name in SCENARIOS
+             if name.rpartition("_")[0] == text
+             and name.rpartition("_")[2].isdecimal()]
+    if not found:
         raise argparse.ArgumentTypeError(
             f"no scenario '{text}'; there are: {' '.join(SCENARIOS)}")
-    return text
+    return found
 
 
 def parse_arguments():
     parser = Parser(prog="tools/bench", allow_abbrev=False)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO",
-                        type=scenario_name, help="default: every scenario")
+                        type=scenario_names, help="default: every scenario; "
+                        "without the number at its end: with each number of "
+                        "workers")
     parser.add_argument("--reps", type=lambda t: whole(t, LEAST_REPS),
                         default=LEAST_REPS, metavar="N",
                         help="samples of each program; default and least: "
@@ -280,7 +288,8 @@ def parse_arguments():
     parser.add_argument("--check", action="store_true",
                         help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.scenarios = args.scenarios or list(SCENARIOS)
+    args.scenarios = (sum(args.scenarios, []) if args.scenarios
+                      else list(SCENARIOS))
     return args
 
 

@@ -461,6 +461,41 @@ many_senders_and_receivers_lose_nothing(void **state)
 	pump_through(WEIR_CHANNEL_UNBOUNDED);
 }
 
+/* From tasks of one runtime to a task of another, which this thread drives. */
+static void
+channel_joins_two_runtimes(void **state)
+{
+	struct atomic_u32 total = { 0 }, count = { 0 };
+	struct weir_runtime *driven;
+	uint64_t last[2] = { 0 };
+	struct weir_options o;
+	struct pump send, recv;
+	unsigned int i;
+
+	rig_options(&o, 0);
+	o.name = "driven";
+	o.current_thread = true;
+	driven = weir_runtime_create(&o);
+	assert_non_null(driven);
+	open_channel(3, sizeof(uint64_t));
+	recv = (struct pump){
+		.rx = rx, .last = last, .total = &total, .count = &count
+	};
+	for (i = 0; i < 2; i++) {
+		send = (struct pump){ .tx = i > 0 ? tx : weir_sender_clone(tx),
+				      .from = i,
+				      .left = VALUES };
+		weir_join_detach(
+			weir_task_spawn(rig.rt, &sender_ops, &send, NULL));
+	}
+	assert_int_equal(
+		weir_runtime_block_on(driven, &receiver_ops, &recv, NULL), 0);
+	assert_int_equal(rig_get(&count), 2 * VALUES);
+	assert_int_equal(rig_get(&total), 2 * VALUES * (VALUES + 1) / 2);
+	weir_runtime_free(driven);
+	assert_false(rig_runtime_exists("driven"));
+}
+
 struct oneshot_letter {
 	struct weir_oneshot_rx *rx;
 	uint64_t value;
@@ -597,6 +632,8 @@ main(void)
 		RIG_TEST(last_sender_ends_the_channel, 2),
 		RIG_TEST(close_wakes_every_waiter, 2),
 		RIG_TESTS(many_senders_and_receivers_lose_nothing),
+		RIG_TEST(channel_joins_two_runtimes, 1),
+		RIG_TEST(channel_joins_two_runtimes, 2),
 		RIG_TESTS(oneshot_gives_its_value_once),
 		RIG_TEST(oneshot_tells_of_a_lost_end, 2),
 		RIG_TEST(oneshot_outlives_its_runtime, 2),
