@@ -421,6 +421,40 @@ forwarder_poll(struct weir_context *ctx, struct sim_task *t)
 	}
 }
 
+/* How long a sleep may take: most end among others, some alone. */
+static uint64_t
+any_ns(void)
+{
+	return one_in(4) ? any(5000000) : any(50000);
+}
+
+static int
+timer_poll(struct weir_context *ctx, struct sim_task *t)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	int rc;
+
+	do {
+		if (t->until == 0)
+			t->until = weir_clock_now(rt) + 1 + any_ns();
+		rc = weir_sleep_until(ctx, &t->sleep, t->until);
+		if (rc < 0)
+			return rc;
+		if (weir_clock_now(rt) < t->until)
+			virtual_failed("task %u: its sleep ends too early",
+				       t->id);
+		seen[SEEN_TIMERS]++;
+		t->until = 0;
+	} while (t->n-- > 0);
+	return finish(t, t->id);
+}
+
+static void
+timer_drop(struct sim_task *t)
+{
+	weir_sleep_cancel(&t->sleep);
+}
+
 static void
 forwarder_drop(struct sim_task *t)
 {
@@ -443,6 +477,7 @@ static const struct kind kinds[ACTORS] = {
 	[ACTOR_FAIL] = { "fail", fail_poll, NULL, true },
 	[ACTOR_SLEEPER] = { "sleeper", sleeper_poll, NULL, false },
 	[ACTOR_EVENT] = { "event", event_poll, NULL, false },
+	[ACTOR_TIMER] = { "timer", timer_poll, timer_drop, false },
 	[ACTOR_FORWARDER] = { "forwarder", forwarder_poll, forwarder_drop,
 			      false },
 };

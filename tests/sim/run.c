@@ -37,6 +37,7 @@ const char *const seen_names[SEENS] = {
 	[SEEN_NO_THREAD] = "threads refused",
 	[SEEN_NO_RUNTIME] = "runtimes refused",
 	[SEEN_TIMED_OUT] = "shutdowns with a deadline that passed",
+	[SEEN_TIMERS] = "sleeps ended",
 	[SEEN_DROPPED_PACKETS] = "packets dropped",
 	[SEEN_DELIVERED] = "packets delivered",
 };

@@ -125,6 +125,7 @@ enum seen {
 	SEEN_NO_THREAD,
 	SEEN_NO_RUNTIME,
 	SEEN_TIMED_OUT,
+	SEEN_TIMERS,
 	SEEN_DROPPED_PACKETS,
 	SEEN_DELIVERED,
 	SEENS,
@@ -268,6 +269,8 @@ struct sim_task {
 	struct sim_task *child[4];
 	struct weir_waker *waker; /* of a task that waits for its partner */
 	unsigned int tokens;
+	struct weir_sleep sleep;
+	uint64_t until; /* ns of its runtime's clock; 0: it is not in a sleep */
 
 	/* checks.c */
 	uint32_t polls;
@@ -293,6 +296,7 @@ enum actor {
 	ACTOR_FAIL,
 	ACTOR_SLEEPER, /* waits for task_wake_sleepers() */
 	ACTOR_EVENT,   /* waits for task_post_event() */
+	ACTOR_TIMER,
 	ACTOR_FORWARDER,
 	ACTORS,
 };
