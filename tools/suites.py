@@ -149,8 +149,9 @@ SUITES = {
         FIXED_ADDRESSES),
     "valgrind": Suite(
         "unit, under memcheck", ["build", "test"], "test",
-        meson_programs("unit"), wrapper=[
+        meson_programs("memcheckable"), wrapper=[
             "valgrind", "--quiet", "--fair-sched=yes", "--error-exitcode=99",
+            "--suppressions=tests/valgrind.supp",
             "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite"], patience=10),
 }
