@@ -14,6 +14,8 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "sched/scheduler.h"
+
 /* Shorter than the timeout of a test program. */
 #define WAIT_SECONDS 40
 #define MAX_THREADS 32
@@ -360,4 +362,19 @@ rig_join(struct weir_join *join, void *result)
 
 	rig_wait_until((rc = weir_join_try(join, result)) != WEIR_PENDING);
 	return rc;
+}
+
+unsigned int
+rig_timers(const struct weir_runtime *rt)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rt->nb_workers; i++) {
+		struct timers *ts = &rt->workers[i]->timers;
+
+		lock_acquire(&ts->lock);
+		n += ts->wheel.n;
+		lock_release(&ts->lock);
+	}
+	return n;
 }

@@ -163,6 +163,9 @@ rig_expect_log(unsigned int polls, unsigned int drops, unsigned int results);
 /* Takes a waker that a task of rig_wait_ops has left, once it has. */
 struct weir_waker *
 rig_take_waker(struct atomic_ptr *waker);
+/* How many timers wait in a runtime. */
+unsigned int
+rig_timers(const struct weir_runtime *rt);
 /* Waits for the outcome, which must come. */
 int
 rig_join(struct weir_join *join, void *result);

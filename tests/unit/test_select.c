@@ -451,7 +451,8 @@ time_bounds_a_select(void **state)
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	join = spawn(TIMEOUT);
-	wait_for_all_in_line();
+	/* Which begins when all are in line. */
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_clock_advance(rig.rt, 2 * MS), 0);
 	end = end_of(join);
 	assert_int_equal(end.rc, -ETIMEDOUT);

@@ -77,21 +77,6 @@ spawn_sleeper(uint64_t first, uint64_t second)
 	return join;
 }
 
-static unsigned int
-timers_in(const struct weir_runtime *rt)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < rt->nb_workers; i++) {
-		struct timers *ts = &rt->workers[i]->timers;
-
-		lock_acquire(&ts->lock);
-		n += ts->wheel.n;
-		lock_release(&ts->lock);
-	}
-	return n;
-}
-
 static void
 sleep_ends_when_its_time_has_come(void **state)
 {
@@ -101,22 +86,22 @@ sleep_ends_when_its_time_has_come(void **state)
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	begin = weir_clock_now(rig.rt);
 	join = spawn_sleeper(10 * MS, 5 * MS);
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_clock_advance(rig.rt, 10 * MS - 2000), 0);
 	/* Nothing that comes later has seen it end. */
 	assert_int_equal(
 		rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told), NULL), 0);
-	assert_int_equal(timers_in(rig.rt), 1);
+	assert_int_equal(rig_timers(rig.rt), 1);
 	assert_int_equal(weir_clock_advance(rig.rt, 4000), 0);
 	rig_wait_until(rig_get(&rig.log.polls) >= 3);
-	assert_int_equal(timers_in(rig.rt), 1);
+	assert_int_equal(rig_timers(rig.rt), 1);
 	assert_int_equal(weir_clock_advance(rig.rt, 1000 * MS), 0);
 	assert_int_equal(rig_join(join, over), 0);
 	assert_true(over[0] - begin >= 10 * MS);
 	/* Each time that it was set, the clock took a whole tick. */
 	assert_true(over[0] - begin <= 10 * MS + 2000 + 3 * 1000);
 	assert_true(over[1] - begin >= 15 * MS);
-	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
 static void
@@ -147,12 +132,12 @@ time_that_never_comes_can_be_aborted(void **state)
 	struct weir_join *join = spawn_sleeper(WEIR_TIME_NEVER, 0);
 	struct weir_join *far = spawn_sleeper(WEIR_TIME_NEVER - MS, 0);
 
-	rig_wait_until(timers_in(rig.rt) == 2);
+	rig_wait_until(rig_timers(rig.rt) == 2);
 	weir_join_abort(join);
 	weir_join_abort(far);
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 	assert_int_equal(rig_join(far, NULL), -ECANCELED);
-	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 	assert_int_equal(rig_get(&rig.log.drops), 2);
 }
 
@@ -161,10 +146,10 @@ shutdown_ends_sleeps(void **state)
 {
 	struct weir_join *join = spawn_sleeper(WEIR_TIME_NEVER, 0);
 
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
-	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
 static void
@@ -276,7 +261,7 @@ timeout_ends_a_wait(void **state)
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	join = spawn_bounded(MS);
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
 	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
@@ -291,12 +276,12 @@ wait_that_succeeds_ends_its_timeout(void **state)
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	join = spawn_bounded(MS);
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	w = rig_take_waker(&rig.waker);
 	rig_set(&rig.go, 1);
 	weir_waker_wake(w);
 	assert_int_equal(rig_join(join, NULL), 0);
-	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
 #define TICKS 6
@@ -341,7 +326,7 @@ tick_on(uint64_t ns, unsigned int n)
 	if (ns > 0)
 		assert_int_equal(weir_clock_advance(rig.rt, ns), 0);
 	rig_wait_until(rig_get(&rig.log.polls) == n &&
-		       timers_in(rig.rt) == (n < TICKS));
+		       rig_timers(rig.rt) == (n < TICKS));
 }
 
 /* Two ticks in time, and then three and a half periods at once. */
@@ -426,7 +411,7 @@ storm_of_sleeps_and_aborts(void **state)
 		assert_true(rc == 0 || rc == -ECANCELED);
 	}
 	assert_int_equal(rig_get(&rig.log.drops), STORM);
-	assert_int_equal(timers_in(rig.rt), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
 static void
@@ -444,10 +429,10 @@ timers_follow_a_worker_that_retires(void **state)
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	for (i = 0; i < RTE_DIM(joins); i++)
 		joins[i] = weir_task_spawn(rig.rt, &sleeper_ops, &s, &attr);
-	rig_wait_until(timers_in(rig.rt) == RTE_DIM(joins));
+	rig_wait_until(rig_timers(rig.rt) == RTE_DIM(joins));
 	assert_int_equal(weir_worker_retire(rig.rt, 1, 0), 0);
 	assert_int_equal(rig.rt->workers[1]->timers.wheel.n, 0);
-	assert_int_equal(timers_in(rig.rt), RTE_DIM(joins));
+	assert_int_equal(rig_timers(rig.rt), RTE_DIM(joins));
 	/* One is taken out where it is now. */
 	weir_join_abort(joins[0]);
 	assert_int_equal(rig_join(joins[0], NULL), -ECANCELED);
@@ -474,7 +459,7 @@ sleeping_workers_wake_for_timers(void **state)
 	/* Also by a clock that jumps. */
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	join = spawn_sleeper(HOUR, 0);
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
 }
@@ -494,10 +479,10 @@ timers_of_a_stuck_worker_are_fired(void **state)
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	join = weir_task_spawn(rig.rt, &sleeper_ops, &s, &attr);
-	rig_wait_until(timers_in(rig.rt) == 1);
+	rig_wait_until(rig_timers(rig.rt) == 1);
 	rig_block_some(&b, rig.rt, 1);
 	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
-	rig_wait_until(timers_in(rig.rt) == 0);
+	rig_wait_until(rig_timers(rig.rt) == 0);
 	rig_unblock(&b);
 	assert_int_equal(rig_join(join, NULL), 0);
 }
