@@ -294,78 +294,46 @@ try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 	return rc < 0 ? rc : 0;
 }
 
+/* Makes a system call until it has done something, or there is an error. */
+#define try_call(ctx, f, events, call)                           \
+	__extension__({                                          \
+		ssize_t done_;                                   \
+		do {                                             \
+			done_ = try_begin((ctx), (f));           \
+			if (done_ < 0)                           \
+				break;                           \
+			done_ = (call);                          \
+			if (done_ >= 0)                          \
+				break;                           \
+			done_ = try_again((ctx), (f), (events)); \
+		} while (done_ == 0);                            \
+		done_;                                           \
+	})
+
 ssize_t
 weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
 	     size_t size)
 {
-	ssize_t n;
-	int rc;
-
-	do {
-		rc = try_begin(ctx, f);
-		if (rc < 0)
-			return rc;
-		n = read(f->fd, buf, size);
-		if (n >= 0)
-			return n;
-		rc = try_again(ctx, f, EPOLLIN);
-	} while (rc == 0);
-	return rc;
+	return try_call(ctx, f, EPOLLIN, read(f->fd, buf, size));
 }
 
 ssize_t
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size)
 {
-	ssize_t n;
-	int rc;
-
-	do {
-		rc = try_begin(ctx, f);
-		if (rc < 0)
-			return rc;
-		n = write(f->fd, buf, size);
-		if (n >= 0)
-			return n;
-		rc = try_again(ctx, f, EPOLLOUT);
-	} while (rc == 0);
-	return rc;
+	return try_call(ctx, f, EPOLLOUT, write(f->fd, buf, size));
 }
 
 ssize_t
 weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
 		int flags)
 {
-	ssize_t n;
-	int rc;
-
-	do {
-		rc = try_begin(ctx, f);
-		if (rc < 0)
-			return rc;
-		n = recvmsg(f->fd, msg, flags);
-		if (n >= 0)
-			return n;
-		rc = try_again(ctx, f, EPOLLIN);
-	} while (rc == 0);
-	return rc;
+	return try_call(ctx, f, EPOLLIN, recvmsg(f->fd, msg, flags));
 }
 
 ssize_t
 weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
 		const struct msghdr *msg, int flags)
 {
-	ssize_t n;
-	int rc;
-
-	do {
-		rc = try_begin(ctx, f);
-		if (rc < 0)
-			return rc;
-		n = sendmsg(f->fd, msg, flags);
-		if (n >= 0)
-			return n;
-		rc = try_again(ctx, f, EPOLLOUT);
-	} while (rc == 0);
-	return rc;
+	return try_call(ctx, f, EPOLLOUT, sendmsg(f->fd, msg, flags));
 }
