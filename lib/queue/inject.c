@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A bounded rte_ring, and behind it an unbounded list for when it is full.
+ * A bounded rte_ring, and behind it an unbounded list for when it is full. An
+ * inbox has the list alone: what crosses to another worker are two cache lines then, the
+ * list's top and the task's own, and not those of a ring's two ends and entry.
+ * A ring serves those better who take a few of many each.
  *
  * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
  * synchronization modes"), with the largest head-tail distance: a thread that
@@ -36,17 +39,20 @@ int
 weir__inject_init(struct inject *q, const char *name, unsigned int size,
 		  unsigned int socket)
 {
+	q->ring = NULL;
+	atomic_u32_store(&q->state, INJECT_OPEN, RELAXED);
+	atomic_ptr_store(&q->spill, NULL, RELAXED);
+	atomic_u64_store(&q->spilled, 0, RELAXED);
+	lock_init(&q->stash_lock);
+	task_chain_init(&q->stash);
+	if (size == 0)
+		return 0;
 	q->ring = rte_ring_create(name, size, (int)socket,
 				  RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
 	if (q->ring == NULL)
 		return -rte_errno;
 	rte_ring_set_prod_htd_max(q->ring, rte_ring_get_capacity(q->ring));
 	rte_ring_set_cons_htd_max(q->ring, rte_ring_get_capacity(q->ring));
-	atomic_u32_store(&q->state, INJECT_OPEN, RELAXED);
-	atomic_ptr_store(&q->spill, NULL, RELAXED);
-	atomic_u64_store(&q->spilled, 0, RELAXED);
-	lock_init(&q->stash_lock);
-	task_chain_init(&q->stash);
 	return 0;
 }
 
@@ -127,7 +133,7 @@ weir__inject_push(struct inject *q, struct task_chain *c)
 		return true;
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) != INJECT_OPEN))
 		return false;
-	if (atomic_u64_load(&q->spilled, RELAXED) == 0)
+	if (q->ring != NULL && atomic_u64_load(&q->spilled, RELAXED) == 0)
 		push_ring(q, c);
 	if (c->n > 0)
 		push_spill(q, c);
@@ -181,9 +187,11 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
 {
-	unsigned int got, i;
+	unsigned int got = 0, i;
 
-	got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n, NULL);
+	if (q->ring != NULL)
+		got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n,
+						    NULL);
 	for (i = 0; i < got; i++)
 		race_acquire(&tasks[i]->next); /* the ring */
 	if (got < n && atomic_u64_load(&q->spilled, RELAXED) > 0)

@@ -21,10 +21,10 @@ enum inject_state {
 
 struct inject {
 	/* Read by all, written by shutdown. */
-	struct rte_ring *ring;
+	struct rte_ring *ring; /* NULL: all are spilled */
 	struct atomic_u32 state;
 
-	/* Written when the ring is full. */
+	/* Written when the ring is full or there is none. */
 	struct atomic_ptr spill weir_cache_aligned;
 	struct atomic_u64 spilled;
 
@@ -33,7 +33,10 @@ struct inject {
 	struct task_chain stash;
 };
 
-/* Returns 0 or -errno. size: entries of the ring, a power of two. */
+/*
+ * Returns 0 or -errno. size: entries of the ring, a power of two; 0: no ring,
+ * for an inbox.
+ */
 int
 weir__inject_init(struct inject *q, const char *name, unsigned int size,
 		  unsigned int socket);
@@ -55,8 +58,9 @@ weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
 static inline unsigned int
 weir__inject_len(const struct inject *q)
 {
-	return rte_ring_count(q->ring) +
-	       (unsigned int)atomic_u64_load(&q->spilled, RELAXED);
+	unsigned int n = (unsigned int)atomic_u64_load(&q->spilled, RELAXED);
+
+	return q->ring != NULL ? n + rte_ring_count(q->ring) : n;
 }
 
 /* Refuses what comes from here on. Any thread. */

@@ -62,7 +62,7 @@ weir_options_init(struct weir_options *options)
 	options->budget = 128;
 	options->lifo_slot = true;
 	options->inject_ring_size = 4096;
-	options->task_cells = 16384;
+	options->task_cells = 8192;
 	options->cross_node_backlog = 128;
 	options->cross_node_age_us = 200;
 	options->blocking_threads = 64;

@@ -53,10 +53,7 @@ create_core(struct worker *w, uint64_t seed)
 			       (int)w->node->id);
 	if (c == NULL)
 		return NULL;
-	if (weir__cell_cache_init(&c->cells, &w->node->home.cells) < 0) {
-		rte_free(c);
-		return NULL;
-	}
+	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	c->worker = w;
 	c->ctx.core = c;
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
@@ -89,7 +86,6 @@ static struct worker *
 create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	      uint64_t seed)
 {
-	char name[RTE_RING_NAMESIZE];
 	int socket = (int)node->id;
 	struct worker *w;
 	int rc;
@@ -118,12 +114,10 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->steals_from = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
 	w->core = create_core(w, seed);
-	snprintf(name, sizeof(name), "%s_w%u", rt->options.name, index);
 	if (rc < 0 || w->victims == NULL || w->tier_end == NULL ||
 	    w->steals_from == NULL || w->core == NULL ||
 	    weir__timing_init(w) < 0 ||
-	    weir__inject_init(&w->inbox, name, rt->options.inject_ring_size,
-			      node->id) < 0) {
+	    weir__inject_init(&w->inbox, NULL, 0, node->id) < 0) {
 		free_worker(w);
 		return NULL;
 	}
@@ -202,8 +196,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	if (node->workers == NULL || node->near == NULL ||
 	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) <
 		    0 ||
-	    weir__cell_pools_init(&node->home.cells, o->name, id, o->task_cells,
-				  workers) < 0) {
+	    weir__cell_pools_init(&node->home.cells, id, o->task_cells) < 0) {
 		free_node(node);
 		return NULL;
 	}

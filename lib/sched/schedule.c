@@ -10,6 +10,10 @@
  *    inject queue.
  * H3 After a task was made runnable, one sleeper of its node is told. Only
  *    when all of them are busy and work piles up is one told on another node.
+ * H4 What a task wakes by its end goes through the LIFO slot only if the task
+ *    itself came through it. One that awaits a single task, which it has just
+ *    spawned, gets its turn at once; one that awaits many, which wait in queues,
+ *    gets it behind them, instead of once for each.
  */
 
 #include <errno.h>
@@ -157,12 +161,20 @@ weir__schedule_deferred(struct core *c)
 		weir__schedule_back(c, t);
 }
 
+/* H4 */
+static bool
+through_slot(const struct core *c)
+{
+	return c->ctx.running && (c->ctx.task != NULL || c->from_slot) &&
+	       c->worker->rt->options.lifo_slot;
+}
+
 static void
 schedule_here(struct core *c, struct task *t)
 {
 	struct task *prev;
 
-	if (c->ctx.running && c->worker->rt->options.lifo_slot) {
+	if (through_slot(c)) {
 		prev = c->lifo;
 		c->lifo = t;
 		if (prev == NULL) {

@@ -61,6 +61,7 @@ struct core {
 	uint64_t idle_since; /* TSC; see park.c, Q3 */
 	uint64_t idle_polls; /* tasks polled until then */
 
+	bool from_slot;	   /* the running task came through the LIFO slot */
 	bool local_first;  /* bound tasks have the next turn */
 	bool shared_first; /* so has the node's inject queue */
 	bool far_first;	   /* so have inject queues of nodes without workers */

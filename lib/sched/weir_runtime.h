@@ -126,16 +126,17 @@ struct weir_options {
 	bool lifo_slot;
 
 	/**
-	 * Entries of the ring part of each inject queue. When it is full the
+	 * Entries of the ring part of each node's inject queue. When it is full the
 	 * queue goes on in a linked list, which is slower. A power of two, 64
 	 * to 1048576, default 4096.
 	 */
 	unsigned int inject_ring_size;
 
 	/**
-	 * Task cells in the pool of each size class and node. When it is empty,
-	 * cells come from socket-local memory, which is slower. 64 to 16777216,
-	 * default 16384.
+	 * Cells of each size class, from 128 to 512 bytes a task, that each node
+	 * has from the start. When they are out, 1,024 more are taken from
+	 * socket-local memory and kept, which makes one spawn slow. Smaller:
+	 * less memory. Larger: no such spawns. 64 to 16777216, default 8192.
 	 */
 	unsigned int task_cells;
 

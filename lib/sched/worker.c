@@ -93,6 +93,7 @@ take_local(struct core *c)
 
 	if (t != NULL) {
 		c->lifo = NULL;
+		c->from_slot = true;
 		return t;
 	}
 	c->local_first = !c->local_first;
@@ -122,6 +123,7 @@ next_task(struct core *c)
 {
 	struct task *t;
 
+	c->from_slot = false;
 	if ((int32_t)(c->tick - c->next_inject) >= 0) {
 		c->next_inject = c->tick + c->inject_interval;
 		t = take_first(c);
@@ -220,6 +222,7 @@ run_task(struct core *c, struct task *t)
 			weir__notify(c->worker->node, &c->worker->queue);
 			return;
 		}
+		c->from_slot = true;
 		run_one(c, t);
 	}
 }

@@ -1,161 +1,322 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
+ * Cells come from chunks, and are never given back to the heap one by one. What
+ * was used lies in lists through the cells themselves. The exchange between
+ * stocks and depots by whole batches is that of magazines (Bonwick and Adams,
+ * USENIX 2001).
+ *
+ * Not rte_mempool: it keeps a line of its own before each object and spreads
+ * them, so that a task of two lines takes three or more, and it cannot grow.
+ *
  * C1 A cell goes back to where it came from: size_class tells which.
  * C2 A cache belongs to one worker's core and serves the pools of that
  *    worker's node only.
- * C3 The pools' rings run in RTS mode: a thread that is preempted inside one
- *    does not stop the others (rte_ring's programmer's guide).
+ * C3 A batch has CELL_BATCH cells, so it moves without being looked through;
+ *    a stock that runs over gives a whole one away and keeps a whole one, and
+ *    does neither again before it has freed or taken as many.
+ * C4 Under a depot's lock nobody asks for memory, or does anything else that
+ *    takes long.
  */
 
 #include <errno.h>
-#include <stdio.h>
 
-#include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_prefetch.h>
 
 #include "base/race.h"
 #include "task/cell.h"
 #include "task/task.h"
 
+/* Cells in a chunk that a depot grows by. */
+#define GROW_CELLS 1024u
+
+/* Two lines that are fetched together belong to one cell. */
+#define CHUNK_ALIGN 128
+
 static_assert(offsetof(struct task, bytes) + 48 == CELL_MIN_SIZE,
 	      "room for state");
-static_assert(CELL_CLASS_MALLOC < 4, "task.size_class has two bits");
+static_assert(CELL_CLASS_MALLOC < 8, "task.size_class has three bits");
 
-static struct rte_mempool *
-create_pool(const char *name, unsigned int size, unsigned int n,
-	    unsigned int socket)
+/* A cell that holds nothing. */
+struct cell {
+	struct cell *next;
+	struct cell *next_batch; /* in the first one of a batch */
+};
+
+/* Its cells come behind it. */
+struct cell_chunk {
+	struct cell_chunk *next;
+	char *fresh;
+	char *end;
+} __rte_aligned(CHUNK_ALIGN);
+
+static const uint16_t class_sizes[CELL_CLASSES] = { 128, 192, 256, 384, 512 };
+
+/* By size in lines, rounded up. */
+static const uint8_t class_by_lines[] = { 0, 0, 0, 1, 2, 3, 3, 4, 4 };
+
+static void
+stock_init(struct cell_stock *s)
 {
-	char pool_name[RTE_MEMPOOL_NAMESIZE];
-	struct rte_mempool *mp;
-	int rc;
-
-	snprintf(pool_name, sizeof(pool_name), "%s_n%u_c%u", name, socket,
-		 size);
-	mp = rte_mempool_create_empty(pool_name, n, size, 0, 0, (int)socket,
-				      RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-	if (mp == NULL)
-		return NULL;
-	/* C3 */
-	rc = rte_mempool_set_ops_byname(mp, "ring_mt_rts", NULL);
-	if (rc == 0)
-		rc = rte_mempool_populate_default(mp);
-	if (rc < 0) {
-		rte_mempool_free(mp);
-		rte_errno = -rc;
-		return NULL;
-	}
-	return mp;
+	*s = (struct cell_stock){ 0 };
 }
 
-int
-weir__cell_pools_init(struct cell_pools *p, const char *name,
-		      unsigned int socket, unsigned int cells,
-		      unsigned int nb_workers)
+/* Takes one that is at hand, or NULL. */
+static inline void *
+stock_take(struct cell_stock *s, size_t size)
 {
-	unsigned int i, n;
-	int rc;
+	struct cell *c = s->head;
 
-	/* A cache keeps up to one and a half times its size. */
-	n = cells + nb_workers * (CELL_CACHE_SIZE + CELL_CACHE_SIZE / 2);
-	p->socket = socket;
-	for (i = 0; i < CELL_CLASSES; i++)
-		p->pool[i] = NULL;
-	for (i = 0; i < CELL_CLASSES; i++) {
-		p->pool[i] = create_pool(name, CELL_MIN_SIZE << i, n, socket);
-		if (p->pool[i] == NULL) {
-			rc = -rte_errno;
-			weir__cell_pools_fini(p);
-			return rc;
+	if (unlikely(c == NULL)) {
+		if (s->fresh != s->fresh_end) {
+			s->fresh += size;
+			return s->fresh - size;
 		}
+		c = s->spare;
+		if (c == NULL)
+			return NULL;
+		s->spare = NULL;
+		s->n = CELL_BATCH;
 	}
-	return 0;
+	s->head = c->next;
+	s->n--;
+	/* It comes next, and has been given back some time ago. */
+	rte_prefetch0(s->head);
+	rte_prefetch0((char *)s->head + WEIR_CACHE_LINE);
+	return c;
 }
 
-void
-weir__cell_pools_fini(struct cell_pools *p)
+/* Puts one back. Returns a batch that is too much, or NULL (C3). */
+static inline struct cell *
+stock_put(struct cell_stock *s, void *cell)
 {
-	unsigned int i;
+	struct cell *c = cell, *batch;
 
-	for (i = 0; i < CELL_CLASSES; i++) {
-		rte_mempool_free(p->pool[i]);
-		p->pool[i] = NULL;
+	c->next = s->head;
+	s->head = c;
+	if (likely(++s->n < CELL_BATCH))
+		return NULL;
+	batch = s->spare;
+	s->spare = c;
+	s->head = NULL;
+	s->n = 0;
+	return batch;
+}
+
+/* With the lock. */
+static void
+put_batch(struct cell_depot *d, struct cell *batch)
+{
+	batch->next_batch = d->batches;
+	d->batches = batch;
+}
+
+/* A stock that is out gets a batch, or as many that are new. With the lock. */
+static bool
+refill(struct cell_depot *d, struct cell_stock *s, size_t size)
+{
+	struct cell_chunk *chunk = d->open;
+	struct cell *batch = d->batches;
+
+	if (batch != NULL) {
+		d->batches = batch->next_batch;
+		s->spare = batch;
+		return true;
 	}
+	if (chunk == NULL)
+		return false;
+	s->fresh = chunk->fresh;
+	chunk->fresh = RTE_MIN(chunk->fresh + CELL_BATCH * size, chunk->end);
+	s->fresh_end = chunk->fresh;
+	if (chunk->fresh == chunk->end) {
+		d->open = chunk->next;
+		chunk->next = d->full;
+		d->full = chunk;
+	}
+	return true;
+}
+
+/* C4: without the lock. */
+static bool
+grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
+{
+	struct cell_chunk *chunk;
+
+	chunk = rte_malloc_socket("cells", sizeof(*chunk) + cells * size,
+				  CHUNK_ALIGN, (int)socket);
+	if (chunk == NULL)
+		return false;
+	race_acquire(RACE_HEAP);
+	chunk->fresh = (char *)(chunk + 1);
+	chunk->end = chunk->fresh + cells * size;
+	lock_acquire(&d->lock);
+	chunk->next = d->open;
+	d->open = chunk;
+	lock_release(&d->lock);
+	return true;
 }
 
 int
-weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
+weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
+		      unsigned int cells)
 {
+	struct cell_depot *d;
 	unsigned int i;
 
-	c->pools = p;
-	for (i = 0; i < CELL_CLASSES; i++)
-		c->cache[i] = NULL;
+	p->socket = socket;
 	for (i = 0; i < CELL_CLASSES; i++) {
-		c->cache[i] = rte_mempool_cache_create(CELL_CACHE_SIZE,
-						       (int)p->socket);
-		if (c->cache[i] == NULL) {
-			weir__cell_cache_fini(c);
+		d = &p->depot[i];
+		lock_init(&d->lock);
+		d->batches = NULL;
+		d->open = NULL;
+		d->full = NULL;
+		stock_init(&d->shared);
+	}
+	for (i = 0; i < CELL_CLASSES; i++) {
+		if (!grow(&p->depot[i], class_sizes[i], cells, socket)) {
+			weir__cell_pools_fini(p);
 			return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
+static void
+free_chunks(struct cell_chunk *chunk)
+{
+	struct cell_chunk *next;
+
+	for (; chunk != NULL; chunk = next) {
+		next = chunk->next;
+		race_release(RACE_HEAP);
+		rte_free(chunk);
+	}
+}
+
+void
+weir__cell_pools_fini(struct cell_pools *p)
+{
+	struct cell_depot *d;
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++) {
+		d = &p->depot[i];
+		free_chunks(d->open);
+		free_chunks(d->full);
+		d->open = NULL;
+		d->full = NULL;
+	}
+}
+
+void
+weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
+{
+	unsigned int i;
+
+	c->pools = p;
+	for (i = 0; i < CELL_CLASSES; i++)
+		stock_init(&c->stock[i]);
+}
+
+/* As one who has no stock. */
+static void
+put_shared(struct cell_depot *d, void *cell)
+{
+	struct cell *batch;
+
+	lock_acquire(&d->lock);
+	batch = stock_put(&d->shared, cell);
+	if (batch != NULL)
+		put_batch(d, batch);
+	lock_release(&d->lock);
+}
+
 void
 weir__cell_cache_fini(struct cell_cache *c)
 {
 	unsigned int i;
-
-	for (i = 0; i < CELL_CLASSES; i++) {
-		if (c->cache[i] == NULL)
-			continue;
-		rte_mempool_cache_flush(c->cache[i], c->pools->pool[i]);
-		rte_mempool_cache_free(c->cache[i]);
-		c->cache[i] = NULL;
-	}
-}
-
-static unsigned int
-class_of(size_t size)
-{
-	unsigned int i;
+	void *cell;
 
 	for (i = 0; i < CELL_CLASSES; i++)
-		if (size <= (size_t)CELL_MIN_SIZE << i)
-			break;
-	return i;
+		while ((cell = stock_take(&c->stock[i], class_sizes[i])) !=
+		       NULL)
+			put_shared(&c->pools->depot[i], cell);
+}
+
+static void *
+take_shared(struct cell_depot *d, size_t size)
+{
+	void *cell;
+
+	lock_acquire(&d->lock);
+	cell = stock_take(&d->shared, size);
+	if (cell == NULL && refill(d, &d->shared, size))
+		cell = stock_take(&d->shared, size);
+	lock_release(&d->lock);
+	return cell;
+}
+
+static void *
+take_refilled(struct cell_depot *d, struct cell_stock *s, size_t size)
+{
+	lock_acquire(&d->lock);
+	refill(d, s, size);
+	lock_release(&d->lock);
+	return stock_take(s, size);
+}
+
+/* Whoever has no stock has s NULL. NULL: no memory. */
+static void *
+take(struct cell_depot *d, struct cell_stock *s, size_t size,
+     unsigned int socket)
+{
+	void *cell;
+
+	do {
+		cell = s != NULL ? take_refilled(d, s, size) :
+				   take_shared(d, size);
+	} while (cell == NULL && grow(d, size, GROW_CELLS, socket));
+	return cell;
+}
+
+static struct task *
+alloc_large(const struct cell_pools *p, size_t size)
+{
+	struct task *t;
+
+	t = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket);
+	if (t == NULL)
+		return NULL;
+	race_acquire(RACE_HEAP);
+	t->size_class = CELL_CLASS_MALLOC;
+	return t;
 }
 
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
 	size_t size = offsetof(struct task, bytes) + state_size;
-	unsigned int cls = class_of(size);
-	struct rte_mempool_cache *cache = NULL;
-	void *cell = NULL;
+	struct cell_stock *s = NULL;
+	unsigned int cls;
 	struct task *t;
 
 	if (unlikely(size < state_size))
 		return NULL;
-	if (cls < CELL_CLASSES) {
-		if (c != NULL && c->pools == p)
-			cache = c->cache[cls];
-		if (rte_mempool_generic_get(p->pool[cls], &cell, 1, cache) < 0)
-			cell = NULL;
+	if (unlikely(size > class_sizes[CELL_CLASSES - 1]))
+		return alloc_large(p, size);
+	cls = class_by_lines[(size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE];
+	t = NULL;
+	if (likely(c != NULL && c->pools == p)) {
+		s = &c->stock[cls];
+		t = stock_take(s, class_sizes[cls]);
 	}
-	t = cell;
-	if (likely(t != NULL)) {
-		race_acquire(&t->next); /* the pool */
-	} else {
-		t = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE,
-				      (int)p->socket);
+	if (unlikely(t == NULL)) {
+		t = take(&p->depot[cls], s, class_sizes[cls], p->socket);
 		if (t == NULL)
 			return NULL;
-		race_acquire(RACE_HEAP);
-		cls = CELL_CLASS_MALLOC;
 	}
-	t->size_class = cls & 3;
+	t->size_class = cls & 7;
 	return t;
 }
 
@@ -163,16 +324,24 @@ void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {
 	unsigned int cls = t->size_class;
-	struct rte_mempool_cache *cache = NULL;
+	struct cell_depot *d;
+	struct cell *batch;
 	void *cell = t;
 
-	if (cls == CELL_CLASS_MALLOC) {
+	if (unlikely(cls == CELL_CLASS_MALLOC)) {
 		race_release(RACE_HEAP);
 		rte_free(cell);
 		return;
 	}
-	race_release(&t->next); /* the pool */
-	if (c != NULL && c->pools == p)
-		cache = c->cache[cls];
-	rte_mempool_generic_put(p->pool[cls], &cell, 1, cache);
+	d = &p->depot[cls];
+	if (unlikely(c == NULL || c->pools != p)) {
+		put_shared(d, cell);
+		return;
+	}
+	batch = stock_put(&c->stock[cls], cell);
+	if (unlikely(batch != NULL)) {
+		lock_acquire(&d->lock);
+		put_batch(d, batch);
+		lock_release(&d->lock);
+	}
 }

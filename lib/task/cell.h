@@ -4,53 +4,80 @@
 #define TASK_CELL_H
 
 /*
- * Memory of task cells: a mempool for each size class on each node, and
- * socket-local memory for cells that are larger or find their pool empty.
+ * Memory of task cells: for each size class on each node a depot of cells, and
+ * socket-local memory for cells that are larger than any.
  *
- * A worker has caches of its own in front of its node's pools. They are indexed
- * by worker and not by lcore id, since a worker's core can move to another
- * thread. A cell that ends on another node goes straight to its pool.
+ * A worker has stocks of its own in front of its node's depots, so that it
+ * comes to their locks once for many cells. They are indexed by worker and not by lcore
+ * id, since a worker's core can move to another thread. Everybody else, and who
+ * ends a cell of another node, shares a stock under the lock.
  */
 
 #include <stddef.h>
 
-#include <rte_mempool.h>
+#include "base/common.h"
+#include "base/lock.h"
 
 struct task;
 
-/* Cell sizes: 128, 256 and 512 bytes. */
-#define CELL_CLASSES 3
+/* Cells of 128, 192, 256, 384 and 512 bytes. */
+#define CELL_CLASSES 5
 #define CELL_CLASS_MALLOC CELL_CLASSES
 #define CELL_MIN_SIZE 128
 
-/* Tests shrink it. */
-#ifndef CELL_CACHE_SIZE
-#define CELL_CACHE_SIZE 256
-#endif
+/*
+ * Cells that a stock and its depot exchange. Smaller: more of them meet at the
+ * lock. Larger: more memory lies idle with workers, up to two batches a class.
+ */
+#define CELL_BATCH 64
+
+struct cell;
+struct cell_chunk;
+
+/* Cells at hand. One user at a time. */
+struct cell_stock {
+	struct cell *head;  /* given back, the last one first */
+	struct cell *spare; /* a whole batch of such, or NULL */
+	unsigned int n;	    /* of those behind head; less than CELL_BATCH */
+	/* Never used yet. */
+	char *fresh;
+	char *fresh_end;
+};
+
+struct cell_depot {
+	struct lock lock weir_cache_aligned;
+	/* Under the lock. */
+	struct cell *batches;
+	struct cell_chunk *open; /* with cells that were never used */
+	struct cell_chunk *full;
+	struct cell_stock shared;
+};
 
 struct cell_pools {
 	unsigned int socket;
-	struct rte_mempool *pool[CELL_CLASSES];
+	struct cell_depot depot[CELL_CLASSES];
 };
 
 struct cell_cache {
 	struct cell_pools *pools;
-	struct rte_mempool_cache *cache[CELL_CLASSES];
+	struct cell_stock stock[CELL_CLASSES];
 };
 
 /*
- * `cells` in each class, besides what the caches of nb_workers may hold.
- * Returns 0 or -errno; pools is then empty.
+ * `cells` of each class are there from the start; more memory is taken when
+ * they are out, and kept until the end. Returns 0 or -ENOMEM; pools is then
+ * empty.
  */
 int
-weir__cell_pools_init(struct cell_pools *p, const char *name,
-		      unsigned int socket, unsigned int cells,
-		      unsigned int nb_workers);
+weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
+		      unsigned int cells);
+/* All cells have come back, or will not be used. */
 void
 weir__cell_pools_fini(struct cell_pools *p);
 
-int
+void
 weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
+/* Gives what it has to the pools, which are there still. */
 void
 weir__cell_cache_fini(struct cell_cache *c);
 

@@ -40,17 +40,22 @@ weir__join_drop_outcome(struct task *t)
 		weir__task_failed(t);
 }
 
-/* Ends the handle; the result has been dealt with if there is one. */
+/* The waiter is the handle's again: nobody wants it any more (J1). */
 static void
-end_handle(struct task *t, uint64_t old)
+drop_waiter(struct task *t)
 {
-	const uint64_t completing = STATE_COMPLETE | STATE_JOIN_WAKER;
+	weir_waker_drop(t->join_waiter);
+	t->join_waiter = NULL;
+}
 
-	if ((old & completing) != completing) {
-		weir_waker_drop(t->join_waiter);
-		t->join_waiter = NULL;
-	}
-	weir__task_ref_dec(t);
+/* Ends the handle of a task that has ended; its result has been dealt with. */
+static void
+end_handle(struct task *t)
+{
+	if (!(state_load(&t->state) & STATE_JOIN_WAKER))
+		drop_waiter(t);
+	if (state_join_end(&t->state))
+		weir__cell_put(t);
 }
 
 /* The task is complete: hands its outcome out and ends the handle. */
@@ -64,7 +69,7 @@ take(struct task *t, void *result)
 		       t->ops->result_size);
 	else
 		drop_result(t);
-	end_handle(t, state_join_drop(&t->state));
+	end_handle(t);
 	return rc;
 }
 
@@ -169,14 +174,23 @@ void
 weir_join_detach(struct weir_join *join)
 {
 	struct task *t = task_of(join);
-	uint64_t old;
 
 	if (t == NULL)
 		return;
-	old = state_join_drop(&t->state);
-	if (old & STATE_COMPLETE)
+	if (!(state_load(&t->state) & STATE_JOIN_WAKER) ||
+	    state_join_waker_unset(&t->state))
+		drop_waiter(t);
+	switch (state_join_leave(&t->state)) {
+	case STATE_LEAVE_DONE:
+		break;
+	case STATE_LEAVE_FREE:
+		weir__cell_put(t);
+		break;
+	case STATE_LEAVE_COMPLETE:
 		weir__join_drop_outcome(t);
-	end_handle(t, old);
+		end_handle(t);
+		break;
+	}
 }
 
 uint64_t

@@ -26,7 +26,8 @@
  *    bytes, after COMPLETE, by whoever ends JOIN_INTEREST or, if that was gone
  *    before COMPLETE, by the completing thread.
  * T4 The waiter field belongs to the join handle while JOIN_WAKER is unset and
- *    to the completing thread from COMPLETE on while it is set.
+ *    to the completing thread from COMPLETE on while it is set, which it stays
+ *    if the waiter is a task's waker: that one is used up.
  * T5 The cell is given back by whoever takes the last reference, once.
  */
 
@@ -164,27 +165,46 @@ state_to_yielded(struct task_state *s)
 	return STATE_IDLE_NOTIFIED;
 }
 
-/* RUNNING to COMPLETE. Returns the word as it is now. */
-static inline uint64_t
-state_to_complete(struct task_state *s)
+/* RUNNING to COMPLETE: what is left to do? */
+enum state_complete {
+	STATE_COMPLETE_DONE,  /* the handle has the rest; our refs are gone */
+	STATE_COMPLETE_DROP,  /* nobody takes the outcome; our refs are here */
+	STATE_COMPLETE_WAKER, /* the waiter is ours to wake; so are our refs */
+};
+
+static inline enum state_complete
+state_to_complete(struct task_state *s, unsigned int refs)
 {
 	uint64_t old = state_load(s), to;
+	enum state_complete next;
 
 	do {
 		WEIR_ASSERT((old & STATE_RUNNING) && !(old & STATE_COMPLETE),
 			    "T1");
 		to = (old & ~STATE_RUNNING) | STATE_COMPLETE;
+		if (!(old & STATE_JOIN_INTEREST)) {
+			next = STATE_COMPLETE_DROP;
+		} else if (old & STATE_JOIN_WAKER) {
+			next = STATE_COMPLETE_WAKER;
+		} else {
+			next = STATE_COMPLETE_DONE;
+			to -= refs * STATE_REF_ONE;
+			WEIR_ASSERT(state_refs(to) > 0, "T5");
+		}
 	} while (!state_swap(s, &old, to));
-	return to;
+	return next;
 }
 
-/* The waiter was woken: gives the waiter field back. Returns the new word. */
-static inline uint64_t
-state_join_waker_done(struct task_state *s)
+/* Gives the waiter field back, and n references. True: it was the last one. */
+static inline bool
+state_join_waker_done(struct task_state *s, unsigned int n)
 {
+	uint64_t less = STATE_JOIN_WAKER + n * STATE_REF_ONE;
 	/* [task:A1] the waiter field goes back to the join handle. */
-	return atomic_u64_fetch_and(&s->word, ~STATE_JOIN_WAKER, ACQ_REL) &
-	       ~STATE_JOIN_WAKER;
+	uint64_t old = atomic_u64_fetch_sub(&s->word, less, ACQ_REL);
+
+	WEIR_ASSERT((old & STATE_JOIN_WAKER) && state_refs(old) >= n, "T4");
+	return state_refs(old) == n;
 }
 
 /* Wake-ups. */
@@ -304,24 +324,42 @@ state_join_waker_unset(struct task_state *s)
 	return true;
 }
 
-/*
- * The join handle goes. Returns the word as it was; the caller then drops
- *	the result if COMPLETE was set,
- *	the waiter if JOIN_WAKER is not the completing thread's: see T4,
- * and its reference.
- */
-static inline uint64_t
-state_join_drop(struct task_state *s)
+/* The join handle goes, and its reference: is there something left to do? */
+enum state_leave {
+	STATE_LEAVE_DONE,
+	STATE_LEAVE_FREE,     /* it was the last ref */
+	STATE_LEAVE_COMPLETE, /* nothing has changed: take or drop the outcome */
+};
+
+/* Before the end. JOIN_WAKER is not set, see state_join_waker_unset(). */
+static inline enum state_leave
+state_join_leave(struct task_state *s)
 {
 	uint64_t old = state_load(s), to;
 
 	do {
 		WEIR_ASSERT(old & STATE_JOIN_INTEREST, "T3");
-		to = old & ~STATE_JOIN_INTEREST;
-		if (!(old & STATE_COMPLETE))
-			to &= ~STATE_JOIN_WAKER;
+		if (old & STATE_COMPLETE)
+			return STATE_LEAVE_COMPLETE;
+		to = (old & ~STATE_JOIN_INTEREST) - STATE_REF_ONE;
 	} while (!state_swap(s, &old, to));
-	return old;
+	return state_refs(to) == 0 ? STATE_LEAVE_FREE : STATE_LEAVE_DONE;
+}
+
+/* After it. True when the last reference is gone. */
+static inline bool
+state_join_end(struct task_state *s)
+{
+	const uint64_t less = STATE_JOIN_INTEREST + STATE_REF_ONE;
+	uint64_t old = state_load(s);
+
+	WEIR_ASSERT((old & STATE_COMPLETE) && (old & STATE_JOIN_INTEREST),
+		    "T3");
+	/* Nobody else can get at it: there is nothing to tell anyone. */
+	if (state_refs(old) == 1)
+		return true;
+	/* [task:A1] as in state_ref_dec(). */
+	return state_refs(atomic_u64_fetch_sub(&s->word, less, ACQ_REL)) == 1;
 }
 
 static inline void

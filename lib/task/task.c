@@ -7,7 +7,8 @@
  *    enters, or in weir__task_refuse() for a task that nobody else has seen.
  * K2 A result is released once: taken by the join handle, or given to
  *    result_drop by the handle's end or by the completing thread (T3).
- * K3 The reference of the owned list goes with the removal from it.
+ * K3 The reference of the owned list goes with the removal from it, which comes
+ *    before COMPLETE: who is told of the end finds it gone from the list.
  */
 
 #include <errno.h>
@@ -31,31 +32,51 @@ outcome_of(int rc)
 	return -EPROTO;
 }
 
+/*
+ * Wakes who waits for the end, and gives the references back. A task's waker is
+ * used up, so JOIN_WAKER stays (T4); a parker or watcher is there for as long as
+ * it is set (W1).
+ */
+static void
+wake_joiner(struct task *t, unsigned int refs)
+{
+	struct weir_waker *waiter = t->join_waiter;
+	bool last;
+
+	if (likely(weir__waker_is_task(waiter))) {
+		last = state_ref_dec(&t->state, refs);
+	} else {
+		weir_waker_wake_by_ref(waiter);
+		waiter = NULL;
+		last = state_join_waker_done(&t->state, refs);
+	}
+	if (last)
+		weir__cell_put(t);
+	if (waiter != NULL)
+		weir_waker_wake(waiter);
+}
+
 /* The caller holds RUNNING, and `refs` references, which go. */
 static void
 end_task(struct task *t, int32_t outcome, unsigned int refs)
 {
-	uint64_t now;
-
 	drop_state(t);
 	task_hook(t, task_end);
 	t->outcome = outcome;
-	now = state_to_complete(&t->state);
-	if (!(now & STATE_JOIN_INTEREST)) {
-		weir__join_drop_outcome(t);
-	} else if (now & STATE_JOIN_WAKER) {
-		weir_waker_wake_by_ref(t->join_waiter);
-		now = state_join_waker_done(&t->state);
-		/* The handle went meanwhile and left the waiter to us. */
-		if (!(now & STATE_JOIN_INTEREST)) {
-			weir_waker_drop(t->join_waiter);
-			t->join_waiter = NULL;
-		}
-	}
 	if (weir__owned_remove(t))
 		refs++;
-	if (state_ref_dec(&t->state, refs))
-		weir__cell_put(t);
+	switch (state_to_complete(&t->state, refs)) {
+	case STATE_COMPLETE_DONE:
+		break;
+	case STATE_COMPLETE_WAKER:
+		wake_joiner(t, refs);
+		break;
+	case STATE_COMPLETE_DROP:
+		weir__join_drop_outcome(t);
+		if (state_ref_dec(&t->state, refs))
+			weir__cell_put(t);
+		break;
+	}
 }
 
 static enum task_next

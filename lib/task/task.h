@@ -43,7 +43,7 @@ struct task {
 	struct atomic_u32 woken; /* see stamp.h */
 	uint16_t worker;	 /* for WEIR_AFFINITY_WORKER */
 	uint8_t affinity : 2;
-	uint8_t size_class : 2;
+	uint8_t size_class : 3;
 	uint8_t shard;
 
 	/*
@@ -167,6 +167,9 @@ struct weir_waker *
 weir__waker_of_watcher(struct task_watcher *w);
 bool
 weir__waker_same(const struct weir_waker *w, const struct task *t);
+/* No thread's and no watcher's? */
+bool
+weir__waker_is_task(const struct weir_waker *w);
 /* Can it wake nobody any more? */
 bool
 weir__waker_ended(const struct weir_waker *w);

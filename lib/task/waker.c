@@ -23,8 +23,8 @@
 #define PARKER_BIT ((uintptr_t)1)
 #define WATCHER_BIT ((uintptr_t)2)
 
-static bool
-is_task(const struct weir_waker *w)
+bool
+weir__waker_is_task(const struct weir_waker *w)
 {
 	return ((uintptr_t)w & (PARKER_BIT | WATCHER_BIT)) == 0;
 }
@@ -85,7 +85,7 @@ weir__waker_same(const struct weir_waker *w, const struct task *t)
 bool
 weir__waker_ended(const struct weir_waker *w)
 {
-	return is_task(w) &&
+	return weir__waker_is_task(w) &&
 	       (state_load(&((const struct task *)w)->state) & STATE_COMPLETE);
 }
 
@@ -99,7 +99,7 @@ weir_context_waker(struct weir_context *ctx)
 struct weir_waker *
 weir_waker_clone(struct weir_waker *waker)
 {
-	if (is_task(waker))
+	if (weir__waker_is_task(waker))
 		state_ref_inc(&task_of(waker)->state);
 	return waker;
 }
@@ -109,7 +109,7 @@ weir_waker_wake(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (!is_task(waker)) {
+	if (!weir__waker_is_task(waker)) {
 		wake_other(waker);
 		return;
 	}
@@ -140,7 +140,7 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (!is_task(waker)) {
+	if (!weir__waker_is_task(waker)) {
 		wake_other(waker);
 		return;
 	}
@@ -152,6 +152,6 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 void
 weir_waker_drop(struct weir_waker *waker)
 {
-	if (waker != NULL && is_task(waker))
+	if (waker != NULL && weir__waker_is_task(waker))
 		weir__task_ref_dec(task_of(waker));
 }

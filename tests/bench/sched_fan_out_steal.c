@@ -88,6 +88,5 @@ const struct scenario fan_out_steal = {
 	.name = "fan_out_steal",
 	.workers = 1,
 	.figures = 1,
-	.task_cells = TASKS + TASKS / 2,
 	.round = round_of,
 };

@@ -109,6 +109,5 @@ const struct scenario timers = {
 	.name = "timers",
 	.workers = 1,
 	.figures = 3,
-	.task_cells = TIMERS + TIMERS / 2,
 	.round = round_of,
 };

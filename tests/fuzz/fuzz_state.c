@@ -136,41 +136,62 @@ pend(bool yield)
 	check_free(got == STATE_IDLE_FREE);
 }
 
+/* What the runner of a task that ends gives back: it is off its list by then. */
+static unsigned int
+runner_refs(void)
+{
+	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER);
+
+	m.listed = false;
+	m.runner = RUNNER_NONE;
+	return refs;
+}
+
 /* The runner drops the task's state, and then it has ended. */
 static void
 complete(void)
 {
-	uint64_t now;
+	unsigned int refs;
+	enum state_complete got;
 
 	if (m.runner == RUNNER_NONE || m.complete)
 		return;
 	m.drops++;
-	now = state_to_complete(&state);
+	refs = m.listed + (m.runner == RUNNER_POLLER);
+	got = state_to_complete(&state, refs);
 	m.running = false;
 	m.complete = true;
-	fuzz_check(now == model_word());
+	if (!m.join_interest) {
+		fuzz_check(got == STATE_COMPLETE_DROP);
+	} else if (m.join_waker) {
+		fuzz_check(got == STATE_COMPLETE_WAKER);
+	} else {
+		fuzz_check(got == STATE_COMPLETE_DONE);
+		runner_refs();
+	}
+	fuzz_check(state_load(&state) == model_word());
 }
 
+/* The runner has woken a waiter that is no task, and goes. */
 static void
 give_waiter_back(void)
 {
+	unsigned int refs;
+
 	if (m.runner == RUNNER_NONE || !m.complete || !m.join_waker)
 		return;
+	refs = runner_refs();
 	m.join_waker = false;
-	fuzz_check(state_join_waker_done(&state) == model_word());
+	check_free(state_join_waker_done(&state, refs));
 }
 
-/* The runner takes the task off its list, and goes. */
+/* The runner has dropped an outcome, or uses a waiter up, and goes. */
 static void
 release(void)
 {
-	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER);
-
-	if (m.runner == RUNNER_NONE || !m.complete || m.join_waker)
+	if (m.runner == RUNNER_NONE || !m.complete)
 		return;
-	m.listed = false;
-	m.runner = RUNNER_NONE;
-	check_free(state_ref_dec(&state, refs));
+	check_free(state_ref_dec(&state, runner_refs()));
 }
 
 static void
@@ -295,15 +316,22 @@ take_waiter_back(void)
 static void
 drop_handle(void)
 {
-	if (!m.handle)
+	enum state_leave got;
+
+	if (!m.handle || (m.join_waker && !m.complete))
 		return;
-	fuzz_check(state_join_drop(&state) == model_word());
+	got = m.complete ? STATE_LEAVE_COMPLETE : state_join_leave(&state);
+	fuzz_check((got == STATE_LEAVE_COMPLETE) == m.complete);
 	m.join_interest = false;
-	if (!m.complete)
-		m.join_waker = false;
-	fuzz_check(state_load(&state) == model_word());
 	m.handle = false;
-	check_free(state_ref_dec(&state, 1));
+	if (got != STATE_LEAVE_COMPLETE) {
+		check_free(got == STATE_LEAVE_FREE);
+		return;
+	}
+	check_free(state_join_end(&state));
+	/* Nobody writes what nobody reads. */
+	if (m.frees > 0)
+		atomic_u64_store(&state.word, model_word(), RELAXED);
 }
 
 static void
@@ -375,6 +403,7 @@ check(void)
 static void
 end(void)
 {
+	take_waiter_back();
 	drop_handle();
 	while (m.wakers > 0)
 		drop_waker();

@@ -79,7 +79,6 @@ static void
 plan_faults(struct plan *p)
 {
 	p->odds[KERNEL_NO_MEMORY] = odd(8) ? 20 : 0;
-	p->odds[KERNEL_POOL_EMPTY] = PICK(0, 0, 3, 30);
 	p->odds[KERNEL_NO_THREAD] = odd(6) ? 3 : 0;
 	p->odds[KERNEL_SPURIOUS] = odd(4) ? 10 : 0;
 }

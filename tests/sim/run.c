@@ -294,15 +294,14 @@ check_nothing_left(void)
 				       vthread_name(i));
 	arena_check();
 	kernel_left(&left);
-	if (left.blocks + left.cells + left.rings + left.pools + left.files +
-		    left.mutexes + left.conds + left.threads !=
+	if (left.blocks + left.cells + left.rings + left.files + left.mutexes +
+		    left.conds + left.threads !=
 	    0)
-		virtual_failed("left: %u blocks, %u cells, %u rings, %u pools, "
+		virtual_failed("left: %u blocks, %u cells, %u rings, "
 			       "%u files, %u mutexes, %u conditions, "
 			       "%u threads",
-			       left.blocks, left.cells, left.rings, left.pools,
-			       left.files, left.mutexes, left.conds,
-			       left.threads);
+			       left.blocks, left.cells, left.rings, left.files,
+			       left.mutexes, left.conds, left.threads);
 }
 
 static void

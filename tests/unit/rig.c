@@ -11,7 +11,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
-#include <rte_mempool.h>
 #include <rte_ring.h>
 
 #include "sched/scheduler.h"
@@ -98,13 +97,7 @@ rig_runtime_exists(const char *name)
 	char text[RTE_RING_NAMESIZE];
 
 	snprintf(text, sizeof(text), "%s_n%u", name, node);
-	if (rte_ring_lookup(text) != NULL)
-		return true;
-	snprintf(text, sizeof(text), "%s_w0", name);
-	if (rte_ring_lookup(text) != NULL)
-		return true;
-	snprintf(text, sizeof(text), "%s_n%u_c128", name, node);
-	return rte_mempool_lookup(text) != NULL;
+	return rte_ring_lookup(text) != NULL;
 }
 
 void

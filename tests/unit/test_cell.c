@@ -3,47 +3,41 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <rte_errno.h>
 
+#include "base/rand.h"
 #include "rig.h"
 #include "task/cell.h"
 #include "task/task.h"
 
-#define CELLS 64
+#define CELLS 256
 #define HEADER offsetof(struct task, bytes)
+/* As many as one more than the pools have at first. */
+#define MANY (CELLS + 1)
 
 static struct cell_pools pools;
 static struct cell_cache cache;
+static size_t heap_before;
 
 static int
 setup(void **state)
 {
-	if (weir__cell_pools_init(&pools, "cells", 0, CELLS, 1) < 0)
+	heap_before = rig_heap_in_use();
+	if (weir__cell_pools_init(&pools, 0, CELLS) < 0)
 		return -1;
-	return weir__cell_cache_init(&cache, &pools);
+	weir__cell_cache_init(&cache, &pools);
+	return 0;
 }
 
-/* Every cell is back, or the test has leaked one. */
 static int
 teardown(void **state)
 {
-	unsigned int i;
-	int rc = 0;
-
 	weir__cell_cache_fini(&cache);
-	for (i = 0; i < CELL_CLASSES; i++)
-		if (!rte_mempool_full(pools.pool[i]))
-			rc = -1;
 	weir__cell_pools_fini(&pools);
-	return rc;
-}
-
-static unsigned int
-in_use(unsigned int size_class)
-{
-	return rte_mempool_in_use_count(pools.pool[size_class]);
+	return rig_heap_in_use() == heap_before ? 0 : -1;
 }
 
 static void
@@ -56,54 +50,89 @@ smallest_class_that_fits_is_taken(void **state)
 		{ 0, 0 },
 		{ 128 - HEADER, 0 },
 		{ 128 - HEADER + 1, 1 },
-		{ 256 - HEADER, 1 },
-		{ 256 - HEADER + 1, 2 },
-		{ 512 - HEADER, 2 },
+		{ 192 - HEADER, 1 },
+		{ 192 - HEADER + 1, 2 },
+		{ 256 - HEADER, 2 },
+		{ 256 - HEADER + 1, 3 },
+		{ 384 - HEADER, 3 },
+		{ 384 - HEADER + 1, 4 },
+		{ 512 - HEADER, 4 },
 		{ 512 - HEADER + 1, CELL_CLASS_MALLOC },
 		{ 100000, CELL_CLASS_MALLOC },
 	};
-	struct task *t;
+	struct task *t, *next;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(rows); i++) {
-		t = weir__cell_alloc(&pools, NULL, rows[i].state_size);
+		t = weir__cell_alloc(&pools, &cache, rows[i].state_size);
+		next = weir__cell_alloc(&pools, &cache, rows[i].state_size);
 		assert_non_null(t);
+		assert_non_null(next);
 		assert_int_equal(t->size_class, rows[i].size_class);
 		assert_int_equal((uintptr_t)t % WEIR_CACHE_LINE, 0);
+		/* Nothing of the next one's. */
 		memset(t->bytes, 0xff, rows[i].state_size);
-		if (rows[i].size_class < CELL_CLASSES)
-			assert_int_equal(in_use(rows[i].size_class), 1);
-		weir__cell_free(&pools, NULL, t);
-		if (rows[i].size_class < CELL_CLASSES)
-			assert_int_equal(in_use(rows[i].size_class), 0);
+		assert_int_equal(next->size_class, rows[i].size_class);
+		weir__cell_free(&pools, &cache, t);
+		weir__cell_free(&pools, &cache, next);
 	}
 }
 
-/* C1 */
 static void
-empty_pool_falls_back_to_malloc(void **state)
+take_all(struct task **cells, unsigned int n, struct cell_cache *c)
 {
-	struct task *from_pool[CELLS + CELL_CACHE_SIZE * 3 / 2], *more[3];
+	unsigned int i, j;
+
+	for (i = 0; i < n; i++) {
+		cells[i] = weir__cell_alloc(&pools, c, 0);
+		assert_non_null(cells[i]);
+		assert_int_equal(cells[i]->size_class, 0);
+		for (j = 0; j < i; j++)
+			assert_ptr_not_equal(cells[i], cells[j]);
+	}
+}
+
+static void
+give_all(struct task **cells, unsigned int n, struct cell_cache *c)
+{
 	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(from_pool); i++) {
-		from_pool[i] = weir__cell_alloc(&pools, NULL, 0);
-		assert_int_equal(from_pool[i]->size_class, 0);
-	}
-	assert_true(rte_mempool_empty(pools.pool[0]));
-	for (i = 0; i < RTE_DIM(more); i++) {
-		more[i] = weir__cell_alloc(&pools, NULL, 0);
-		assert_non_null(more[i]);
-		assert_int_equal(more[i]->size_class, CELL_CLASS_MALLOC);
-	}
-	/* They do not end in the pool, although there is room now. */
-	weir__cell_free(&pools, NULL, from_pool[0]);
-	for (i = 0; i < RTE_DIM(more); i++)
-		weir__cell_free(&pools, &cache, more[i]);
-	assert_int_equal(in_use(0), RTE_DIM(from_pool) - 1);
-	for (i = 1; i < RTE_DIM(from_pool); i++)
-		weir__cell_free(&pools, NULL, from_pool[i]);
-	assert_int_equal(in_use(0), 0);
+	for (i = 0; i < n; i++)
+		weir__cell_free(&pools, c, cells[i]);
+}
+
+static void
+pools_grow_and_use_again_what_they_have(void **state)
+{
+	struct task *cells[MANY];
+	size_t grown;
+
+	take_all(cells, CELLS, NULL);
+	grown = rig_heap_in_use();
+	give_all(cells, CELLS, NULL);
+	take_all(cells, CELLS, NULL);
+	assert_int_equal(rig_heap_in_use(), grown);
+	cells[CELLS] = weir__cell_alloc(&pools, NULL, 0);
+	assert_non_null(cells[CELLS]);
+	assert_true(rig_heap_in_use() > grown);
+	give_all(cells, MANY, NULL);
+}
+
+/* The same through a cache, and then what lies in it is had by others. */
+static void
+ended_cache_leaves_nothing_behind(void **state)
+{
+	struct task *cells[CELLS];
+	size_t before = rig_heap_in_use();
+
+	take_all(cells, CELLS, &cache);
+	give_all(cells, CELLS, &cache);
+	take_all(cells, CELL_BATCH + 1, &cache);
+	give_all(cells, CELL_BATCH + 1, &cache);
+	weir__cell_cache_fini(&cache);
+	take_all(cells, CELLS, NULL);
+	assert_int_equal(rig_heap_in_use(), before);
+	give_all(cells, CELLS, NULL);
 }
 
 static void
@@ -118,10 +147,6 @@ cache_gives_back_what_was_freed_last(void **state)
 	assert_ptr_equal(weir__cell_alloc(&pools, &cache, 0), a);
 	weir__cell_free(&pools, &cache, a);
 	weir__cell_free(&pools, &cache, b);
-	/* They are in the cache, so taken as far as the pool can tell. */
-	assert_int_not_equal(in_use(0), 0);
-	rte_mempool_cache_flush(cache.cache[0], pools.pool[0]);
-	assert_int_equal(in_use(0), 0);
 }
 
 /* C2 */
@@ -131,47 +156,44 @@ cache_serves_its_own_pools_only(void **state)
 	struct cell_pools other;
 	struct task *t;
 
-	assert_int_equal(weir__cell_pools_init(&other, "other", 0, CELLS, 1),
-			 0);
+	assert_int_equal(weir__cell_pools_init(&other, 0, CELLS), 0);
 	t = weir__cell_alloc(&other, &cache, 0);
 	assert_non_null(t);
-	assert_ptr_equal(rte_mempool_from_obj(t), other.pool[0]);
-	assert_int_equal(cache.cache[0]->len, 0);
 	weir__cell_free(&other, &cache, t);
-	assert_int_equal(cache.cache[0]->len, 0);
-	assert_true(rte_mempool_full(other.pool[0]));
+	assert_null(cache.stock[0].head);
+	/* It is had again from where it came from. */
+	assert_ptr_equal(weir__cell_alloc(&other, NULL, 0), t);
+	weir__cell_free(&other, NULL, t);
 	weir__cell_pools_fini(&other);
 }
 
+/* C3 */
 static void
 cache_flows_over_into_the_pool(void **state)
 {
-	struct task *cells[CELL_CACHE_SIZE * 3 / 2];
+	struct task *cells[CELLS];
 	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(cells); i++) {
-		cells[i] = weir__cell_alloc(&pools, NULL, 0);
-		assert_non_null(cells[i]);
-	}
-	for (i = 0; i < RTE_DIM(cells); i++)
+	take_all(cells, CELLS, NULL);
+	for (i = 0; i < CELLS; i++) {
 		weir__cell_free(&pools, &cache, cells[i]);
-	assert_in_range(cache.cache[0]->len, 1, CELL_CACHE_SIZE * 3 / 2);
+		assert_in_range(cache.stock[0].n, 0, CELL_BATCH - 1);
+	}
+	/* All but two batches at most are had without it. */
+	take_all(cells, CELLS - 2 * CELL_BATCH, NULL);
+	give_all(cells, CELLS - 2 * CELL_BATCH, NULL);
 }
 
 static void
 failed_init_leaves_nothing(void **state)
 {
 	struct cell_pools again;
-	unsigned int i;
+	size_t before = rig_heap_in_use();
 
-	/* The names are taken. */
-	assert_true(weir__cell_pools_init(&again, "cells", 0, CELLS, 1) < 0);
-	for (i = 0; i < CELL_CLASSES; i++)
-		assert_null(again.pool[i]);
-	/* More than there is; the first pools must go again. */
-	assert_true(weir__cell_pools_init(&again, "huge", 0, 1u << 20, 1) < 0);
-	assert_null(rte_mempool_lookup("huge_n0_c128"));
-	assert_null(rte_mempool_lookup("huge_n0_c256"));
+	/* More than there is, but not of the smallest. */
+	assert_int_equal(weir__cell_pools_init(&again, 0, 1u << 18), -ENOMEM);
+	assert_int_equal(rig_heap_in_use(), before);
+	weir__cell_pools_fini(&again);
 }
 
 static void
@@ -193,6 +215,84 @@ size_of_a_cell_does_not_wrap(void **state)
 	}
 }
 
+/* Takes memory until there is none, and then as much again. */
+static void
+no_memory_gives_no_cell_and_loses_none(void **state)
+{
+	struct task *first = NULL, *t;
+	unsigned int n = 0, again = 0;
+
+	/* Through the class that is out first. */
+	while ((t = weir__cell_alloc(&pools, &cache, 512 - HEADER)) != NULL) {
+		t->next = first;
+		first = t;
+		n++;
+	}
+	assert_true(n > CELLS);
+	while ((t = first) != NULL) {
+		first = t->next;
+		weir__cell_free(&pools, &cache, t);
+	}
+	while ((t = weir__cell_alloc(&pools, &cache, 512 - HEADER)) != NULL) {
+		t->next = first;
+		first = t;
+		again++;
+	}
+	assert_int_equal(again, n);
+	while ((t = first) != NULL) {
+		first = t->next;
+		weir__cell_free(&pools, &cache, t);
+	}
+}
+
+#define THREADS 4
+#define HELD 200
+#define TURNS 20000
+
+/* Each writes its number into the cells it has, and finds it there later. */
+static void *
+take_and_give(void *arg)
+{
+	unsigned int number = (unsigned int)(uintptr_t)arg, i, turn;
+	struct cell_cache own, *c = number % 2 == 0 ? &own : NULL;
+	struct task *held[HELD] = { NULL };
+	struct rand_state rand;
+	uintptr_t bad = 0;
+
+	weir__cell_cache_init(&own, &pools);
+	rand_seed(&rand, unit_seed() + number);
+	for (turn = 0; turn < TURNS + HELD; turn++) {
+		i = turn < TURNS ? rand_below(&rand, HELD) : turn - TURNS;
+		if (held[i] != NULL) {
+			bad += held[i]->outcome != (int32_t)number;
+			weir__cell_free(&pools, c, held[i]);
+			held[i] = NULL;
+		} else if (turn < TURNS) {
+			held[i] = weir__cell_alloc(&pools, c, 0);
+			held[i]->outcome = (int32_t)number;
+		}
+	}
+	weir__cell_cache_fini(&own);
+	return (void *)bad;
+}
+
+static void
+cell_has_one_user_at_a_time(void **state)
+{
+	pthread_t threads[THREADS];
+	uintptr_t i;
+	void *bad;
+
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						take_and_give, (void *)i),
+				 0);
+	for (i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &bad), 0);
+		assert_null(bad);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -200,13 +300,16 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(smallest_class_that_fits_is_taken),
-		TEST(empty_pool_falls_back_to_malloc),
+		TEST(pools_grow_and_use_again_what_they_have),
+		TEST(ended_cache_leaves_nothing_behind),
 		TEST(cache_gives_back_what_was_freed_last),
 		TEST(cache_serves_its_own_pools_only),
 		TEST(cache_flows_over_into_the_pool),
 		TEST(failed_init_leaves_nothing),
 		TEST(huge_state_gets_no_cell),
 		TEST(size_of_a_cell_does_not_wrap),
+		TEST(no_memory_gives_no_cell_and_loses_none),
+		TEST(cell_has_one_user_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

@@ -22,6 +22,7 @@ struct trace {
 	struct weir_join *awaited;
 	struct atomic_u32 waiting;
 	struct atomic_u32 stop;
+	struct weir_join *aside;
 };
 
 static struct trace trace;
@@ -162,6 +163,12 @@ task_woken_last_runs_next(void **state)
 	stop();
 }
 
+static int
+nothing(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
 /* Awaits task 0. */
 static int
 await_first(struct weir_context *ctx, void *state)
@@ -178,8 +185,9 @@ await_first(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+/* H4 */
 static void
-waiter_of_a_task_that_ends_runs_next(void **state)
+waiter_of_a_queued_task_takes_its_turn(void **state)
 {
 	struct weir_join *waiter, *other;
 	struct rig_blockers b;
@@ -195,7 +203,70 @@ waiter_of_a_task_that_ends_runs_next(void **state)
 	rig_unblock(&b);
 	assert_int_equal(rig_join(waiter, NULL), 0);
 	assert_int_equal(rig_join(other, NULL), 0);
-	expect_order(0, 1, 2);
+	expect_order(0, 2, 1);
+	stop();
+}
+
+/* Spawns task 1 behind another and awaits it. */
+static int
+call(struct weir_context *ctx, void *state)
+{
+	struct tracer *t = state;
+	int rc;
+
+	if (t->polls++ == 0) {
+		trace.aside = spawn(plain, 2, 0);
+		trace.awaited = spawn(plain, 1, 0);
+	}
+	rc = weir_join_poll(ctx, trace.awaited, NULL);
+	if (rc < 0)
+		return rc;
+	note(t);
+	return WEIR_DONE;
+}
+
+/* H4 */
+static void
+waiter_of_a_task_from_the_slot_runs_next(void **state)
+{
+	start(true, 128);
+	assert_int_equal(rig_join(spawn(call, 0, 0), NULL), 0);
+	assert_int_equal(rig_join(trace.aside, NULL), 0);
+	expect_order(1, 0, 2);
+	stop();
+}
+
+#define CHILDREN 100
+
+/* Spawns many and awaits each. */
+static int
+fan_in(struct weir_context *ctx, void *state)
+{
+	static struct weir_join *children[CHILDREN];
+	static unsigned int next;
+	struct tracer *t = state;
+	int rc = 0;
+
+	if (t->polls++ == 0)
+		for (next = 0; next < CHILDREN; next++)
+			children[next] = spawn(nothing, 0, 0);
+	while (next > 0 && rc == 0) {
+		rc = weir_join_poll(ctx, children[CHILDREN - next], NULL);
+		next -= rc == 0;
+	}
+	t->spent = t->polls;
+	return rc;
+}
+
+/* H4 */
+static void
+who_awaits_many_gets_few_turns(void **state)
+{
+	unsigned int polls;
+
+	start(true, 2 * CHILDREN);
+	assert_int_equal(rig_join(spawn(fan_in, 0, 0), &polls), 0);
+	assert_in_range(polls, 1, 3);
 	stop();
 }
 
@@ -525,7 +596,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(task_woken_last_runs_next),
-		TEST(waiter_of_a_task_that_ends_runs_next),
+		TEST(waiter_of_a_queued_task_takes_its_turn),
+		TEST(waiter_of_a_task_from_the_slot_runs_next),
+		TEST(who_awaits_many_gets_few_turns),
 		TEST(without_the_slot_every_task_waits_its_turn),
 		TEST(slot_runs_inside_the_same_budget),
 		TEST(pair_in_the_slot_does_not_starve_others),

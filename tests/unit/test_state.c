@@ -111,28 +111,33 @@ yielded_stays_notified_with_its_reference(void **state)
 }
 
 static void
-complete_keeps_all_but_running(void **state)
+completion_says_who_has_the_rest(void **state)
 {
 	const struct row rows[] = {
-		{ R | J | REFS(3), C | J | REFS(3), C | J | REFS(3) },
-		{ R | REFS(1), C | REFS(1), C | REFS(1) },
-		{ R | J | W | N | X | REFS(4), C | J | W | N | X | REFS(4),
+		/* The handle: two references are gone. */
+		{ R | J | REFS(3), STATE_COMPLETE_DONE, C | J | REFS(1) },
+		{ R | J | N | X | REFS(4), STATE_COMPLETE_DONE,
+		  C | J | N | X | REFS(2) },
+		/* Nobody, or a waiter: they are kept until that is done. */
+		{ R | REFS(2), STATE_COMPLETE_DROP, C | REFS(2) },
+		{ R | J | W | N | X | REFS(4), STATE_COMPLETE_WAKER,
 		  C | J | W | N | X | REFS(4) },
 	};
 
-	check_rows(rows, state_to_complete(&s));
+	check_rows(rows, state_to_complete(&s, 2));
 }
 
 static void
 waiter_is_given_back_after_completion(void **state)
 {
 	const struct row rows[] = {
-		{ C | J | W | REFS(2), C | J | REFS(2), C | J | REFS(2) },
+		{ C | J | W | REFS(3), false, C | J | REFS(1) },
 		/* The handle went meanwhile. */
-		{ C | W | REFS(1), C | REFS(1), C | REFS(1) },
+		{ C | W | REFS(2), true, C | REFS(0) },
+		{ C | W | N | REFS(3), false, C | N | REFS(1) },
 	};
 
-	check_rows(rows, state_join_waker_done(&s));
+	check_rows(rows, state_join_waker_done(&s, 2));
 }
 
 static void
@@ -241,19 +246,34 @@ waiter_is_handed_over_until_completion(void **state)
 }
 
 static void
-handle_end_tells_the_word_before(void **state)
+handle_leaves_with_its_reference(void **state)
 {
 	const struct row rows[] = {
-		{ J | REFS(2), J | REFS(2), REFS(2) },
-		{ R | J | REFS(3), R | J | REFS(3), R | REFS(3) },
-		/* Not complete: the waiter comes back to the handle. */
-		{ R | J | W | REFS(3), R | J | W | REFS(3), R | REFS(3) },
-		/* Complete: it belongs to whoever completed the task. */
-		{ C | J | W | REFS(2), C | J | W | REFS(2), C | W | REFS(2) },
-		{ C | J | REFS(1), C | J | REFS(1), C | REFS(1) },
+		{ J | N | REFS(3), STATE_LEAVE_DONE, N | REFS(2) },
+		{ R | J | REFS(2), STATE_LEAVE_DONE, R | REFS(1) },
+		{ J | X | REFS(1), STATE_LEAVE_FREE, X | REFS(0) },
+		/* Its outcome first. */
+		{ C | J | REFS(1), STATE_LEAVE_COMPLETE, C | J | REFS(1) },
+		{ C | J | N | REFS(2), STATE_LEAVE_COMPLETE,
+		  C | J | N | REFS(2) },
 	};
 
-	check_rows(rows, state_join_drop(&s));
+	check_rows(rows, state_join_leave(&s));
+}
+
+static void
+handle_of_an_ended_task_ends(void **state)
+{
+	const struct row rows[] = {
+		{ C | J | REFS(2), false, C | REFS(1) },
+		{ C | J | N | X | REFS(3), false, C | N | X | REFS(2) },
+		{ C | J | W | REFS(2), false, C | W | REFS(1) },
+		{ C | J | W | REFS(1), true, C | J | W | REFS(1) },
+		/* The last one: nobody reads the word any more. */
+		{ C | J | REFS(1), true, C | J | REFS(1) },
+	};
+
+	check_rows(rows, state_join_end(&s));
 }
 
 static void
@@ -299,9 +319,10 @@ check_every(uint64_t before, unsigned int call)
 		state_to_shutdown(&s);
 		break;
 	default:
-		if (!(before & J))
+		if (!(before & J) || (before & (C | W)) == W)
 			return;
-		state_join_drop(&s);
+		if (state_join_leave(&s) == STATE_LEAVE_COMPLETE)
+			state_join_end(&s);
 	}
 	after = atomic_u64_load(&s.word, RELAXED);
 	assert_int_not_equal(after & (R | C), R | C);
@@ -334,7 +355,7 @@ main(void)
 		cmocka_unit_test(running_is_taken_by_one),
 		cmocka_unit_test(idle_waits_unless_it_was_woken_or_cancelled),
 		cmocka_unit_test(yielded_stays_notified_with_its_reference),
-		cmocka_unit_test(complete_keeps_all_but_running),
+		cmocka_unit_test(completion_says_who_has_the_rest),
 		cmocka_unit_test(waiter_is_given_back_after_completion),
 		cmocka_unit_test(wake_by_value_uses_the_reference_up),
 		cmocka_unit_test(
@@ -343,7 +364,8 @@ main(void)
 		cmocka_unit_test(shutdown_claims_what_nobody_runs),
 		cmocka_unit_test(shutdown_leaves_what_has_ended),
 		cmocka_unit_test(waiter_is_handed_over_until_completion),
-		cmocka_unit_test(handle_end_tells_the_word_before),
+		cmocka_unit_test(handle_leaves_with_its_reference),
+		cmocka_unit_test(handle_of_an_ended_task_ends),
 		cmocka_unit_test(last_reference_tells_once),
 		cmocka_unit_test(every_allowed_word_stays_allowed),
 	};

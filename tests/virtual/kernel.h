@@ -10,7 +10,8 @@
  *
  *	sync.c		mutexes, condition variables, threads
  *	lcores.c	lcores, NUMA nodes, launching
- *	memory.c	rte_malloc, rings, mempools
+ *	memory.c	rte_malloc, rings
+ *	cells.c		memory of tasks
  *	files.c		eventfd and epoll
  *	qsbr.c		the end of a grace period
  *	kernel.c	clock, and the rest
@@ -35,11 +36,10 @@
 
 /* What goes wrong at the whim of whoever runs the machine. */
 enum kernel_chance {
-	KERNEL_NO_MEMORY,  /* rte_malloc() and its like give NULL */
-	KERNEL_POOL_EMPTY, /* a mempool has nothing */
-	KERNEL_NO_THREAD,  /* a thread cannot be started */
-	KERNEL_SPURIOUS,   /* a wait ends for nothing */
-	KERNEL_LATE,	   /* a wait with an end near by has come to it */
+	KERNEL_NO_MEMORY, /* rte_malloc() and its like give NULL */
+	KERNEL_NO_THREAD, /* a thread cannot be started */
+	KERNEL_SPURIOUS,  /* a wait ends for nothing */
+	KERNEL_LATE,	  /* a wait with an end near by has come to it */
 	KERNEL_CHANCES,
 };
 
@@ -64,9 +64,8 @@ struct kernel_options {
 /* What has not been given back. */
 struct kernel_left {
 	unsigned int blocks; /* of rte_malloc() */
-	unsigned int cells;  /* of mempools */
+	unsigned int cells;  /* of tasks */
 	unsigned int rings;
-	unsigned int pools;
 	unsigned int files;
 	unsigned int mutexes;
 	unsigned int conds;

@@ -13,12 +13,13 @@
 #include <rte_epoll.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
-#include <rte_mempool.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 #include <rte_thread.h>
 
 #include <weir_common.h>
+
+#include "task/cell.h"
 
 /* kernel.c */
 uint64_t
@@ -142,22 +143,23 @@ __wrap_rte_ring_create(const char *name, unsigned int size, int socket,
 		       unsigned int flags);
 void
 __wrap_rte_ring_free(struct rte_ring *r);
-struct rte_mempool *
-__wrap_rte_mempool_create_empty(const char *name, unsigned int n,
-				unsigned int size, unsigned int cache,
-				unsigned int priv, int socket,
-				unsigned int flags);
+
+/* cells.c */
 int
-__wrap_rte_mempool_set_ops_byname(struct rte_mempool *mp, const char *name,
-				  void *config);
-int
-__wrap_rte_mempool_populate_default(struct rte_mempool *mp);
+__wrap_weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
+			     unsigned int cells);
 void
-__wrap_rte_mempool_free(struct rte_mempool *mp);
-struct rte_mempool_cache *
-__wrap_rte_mempool_cache_create(uint32_t size, int socket);
+__wrap_weir__cell_pools_fini(struct cell_pools *p);
 void
-__wrap_rte_mempool_cache_free(struct rte_mempool_cache *cache);
+__wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
+void
+__wrap_weir__cell_cache_fini(struct cell_cache *c);
+struct task *
+__wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
+			size_t state_size);
+void
+__wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
+		       struct task *t);
 
 /* files.c */
 int

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Cells without depots and stocks: each is memory of its own, so that a look at
+ * one that was given back is seen, and there is no state of a stock.
+ */
+
+#include <errno.h>
+
+#include "kernel.h"
+#include "task/task.h"
+#include "wraps.h"
+
+int
+__wrap_weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
+			     unsigned int cells)
+{
+	return kernel_chance(KERNEL_NO_MEMORY) ? -ENOMEM : 0;
+}
+
+void
+__wrap_weir__cell_pools_fini(struct cell_pools *p)
+{
+	virtual_touch(p);
+}
+
+void
+__wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
+{
+	c->pools = p;
+}
+
+void
+__wrap_weir__cell_cache_fini(struct cell_cache *c)
+{
+	virtual_touch(c);
+}
+
+struct task *
+__wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
+			size_t state_size)
+{
+	virtual_touch(p);
+	if (c != NULL)
+		virtual_touch(c);
+	if (kernel_chance(KERNEL_NO_MEMORY))
+		return NULL;
+	kernel_counts.cells++;
+	return virtual_alloc(offsetof(struct task, bytes) + state_size);
+}
+
+void
+__wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
+		       struct task *t)
+{
+	virtual_touch(p);
+	if (c != NULL)
+		virtual_touch(c);
+	kernel_counts.cells--;
+	virtual_free(t);
+}
