@@ -250,7 +250,7 @@ awake:
 	c->busy_since = c->now;
 	c->tuned_at = c->last_poll;
 	c->tuned_tick = c->tick;
-	if (weir__run_queue_len_any(&w->queue) > 1)
+	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
 		weir__notify(w->node, &w->queue);
 }
 

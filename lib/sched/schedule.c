@@ -14,6 +14,8 @@
  *    itself came through it. One that awaits a single task, which it has just
  *    spawned, gets its turn at once; one that awaits many, which wait in queues,
  *    gets it behind them, instead of once for each.
+ * H5 What a worker itself finds for an empty queue, by a poll of its sources, goes
+ *    through the slot: it is run next whatever others do, and needs no swap.
  */
 
 #include <errno.h>
@@ -161,12 +163,23 @@ weir__schedule_deferred(struct core *c)
 		weir__schedule_back(c, t);
 }
 
-/* H4 */
+/* Has the worker nothing to run that waits longer? */
+static bool
+nothing_queued(const struct core *c)
+{
+	return c->lifo == NULL && c->local.n == 0 &&
+	       weir__run_queue_len_any(&c->worker->queue) == 0;
+}
+
+/* H4, H5 */
 static bool
 through_slot(const struct core *c)
 {
-	return c->ctx.running && (c->ctx.task != NULL || c->from_slot) &&
-	       c->worker->rt->options.lifo_slot;
+	if (!c->worker->rt->options.lifo_slot)
+		return false;
+	if (!c->ctx.running)
+		return nothing_queued(c);
+	return c->ctx.task != NULL || c->from_slot;
 }
 
 static void

@@ -82,7 +82,7 @@ maintenance(struct core *c, uint64_t now)
 	count_busy(c, now);
 	weir__poll_sources(c, now);
 	weir__schedule_deferred(c);
-	if (weir__run_queue_len_any(&c->worker->queue) > 1)
+	if (weir__run_queue_len_any(&c->worker->queue) + (c->lifo != NULL) > 1)
 		weir__notify(c->worker->node, &c->worker->queue);
 }
 
