@@ -44,7 +44,10 @@ without_cgroups_all_is_allowed(void **state)
 	check(GROUP("0::/a"), "0-7", "012");
 	check(MOUNTS(V2), "0-7", "012");
 	check(GROUP("0::/a") MOUNTS(V2), "0-7", "012");
-	check(GROUP("nonsense\\n:\\n7:cpuset") MOUNTS("more nonsense\\n - "),
+	check(GROUP("nonsense\\n:\\n7:cpuset"), "0-7", "012");
+	check(GROUP("0::/a")
+		      MOUNTS("nonsense\\n1 2 - cgroup2 c rw\\n1 2 3 / /cg2 - "
+			     "\\n1 2 3 / /cg2 - tmpfs c rw"),
 	      "0-7", "012");
 }
 
