@@ -7,9 +7,11 @@
 
 #include <weir_lcore_map.h>
 
+/* enum weir_park, which this component cannot see. */
+#define LCORE_MAP_PARK_POLL 0
 #define LCORE_MAP_PARK_POLICIES 4
 
-/* The words of policies, by enum weir_park, which this component cannot see. */
+/* The words for them. */
 extern const char *const weir__lcore_map_park[LCORE_MAP_PARK_POLICIES];
 
 #endif
