@@ -14,16 +14,20 @@
  *     (PORT,QUEUE,LCORE)     the queue is polled on the lcore, a worker; as
  *                            l3fwd's --config has it
  *     lcore N [WORD]...      the lcore is a worker; the words may be:
- *         spare              not yet, it may be added at run time
- *         cpus=LIST          on these CPUs, 2 or 2-3 or 2,4; default: CPU N
+ *         spare              not yet, it may be added at run time; no queues
+ *         cpus=LIST          on these CPUs, 2 or 2-3 or 2,4; default: where
+ *                            EAL has it, and CPU N where there is no EAL
  *         node=N             it must be on this NUMA node
  *         rx=PORT.QUEUE,...  receive queues it polls; PORT.A-B for several
  *         park=POLICY        poll, pause, interrupt or adaptive
  *     main N [cpus=LIST]     EAL's main lcore, no worker
- *     port N ADDRESS         port N is the device at that PCI address; default:
- *                            the Nth network device in order of addresses
+ *     port N ADDRESS         port N is the device at that PCI address; none:
+ *                            it is on no PCI bus; default: the Nth network
+ *                            device in order of addresses
  *
- * Each lcore is described by one `lcore` item at most, each queue is given once.
+ * Numbers are decimal digits, with no sign and no space. Each lcore is
+ * described by one `lcore` or `main` item at most, to whose queues tuples add;
+ * each queue is given once.
  */
 
 #include <weir_common.h>
@@ -39,14 +43,14 @@ struct weir_lcore_map_queue {
 	uint16_t queue;
 };
 
-/** An lcore of the map. */
+/** An lcore of the map. CPUs are in rising order, queues in that of the text. */
 struct weir_lcore_map_lcore {
 	unsigned int lcore;
 	bool main;  /**< the main lcore; it has no queues and does not park */
 	bool spare; /**< no worker yet */
 	int node;   /**< it must be on; -1: any */
 	int park;   /**< enum weir_park; -1: as the runtime's options say */
-	unsigned int nb_cpus; /**< 0: the CPU of the lcore's number */
+	unsigned int nb_cpus; /**< 0: the default */
 	unsigned int *cpus;
 	unsigned int nb_queues;
 	struct weir_lcore_map_queue *queues;
@@ -55,10 +59,13 @@ struct weir_lcore_map_lcore {
 /** The device that a port is. */
 struct weir_lcore_map_port {
 	uint16_t port;
-	char address[16];
+	char address[16]; /**< 0000:81:00.0; empty: on no PCI bus */
 };
 
-/** A map; lcores and ports are in the order of the text. */
+/**
+ * A map; lcores and ports are in the order of the text. One that was not read
+ * from text serves too, if each lcore, queue and port is there once.
+ */
 struct weir_lcore_map {
 	unsigned int nb_lcores;
 	struct weir_lcore_map_lcore *lcores;
@@ -71,26 +78,39 @@ struct weir_lcore_map {
  *
  * @param error  Where one line goes that quotes what is wrong, with the number
  *               of its line and what would be right; may be NULL.
- * @return NULL with rte_errno: EINVAL or ENOMEM. Free it with
+ * @return NULL with rte_errno: EINVAL or ENOMEM. The caller frees it with
  * weir_lcore_map_free().
  */
 WEIR_API struct weir_lcore_map *
 weir_lcore_map_parse(const char *text, char *error, size_t size);
 
-/** As weir_lcore_map_parse(), from a file, whose name the error begins with. */
+/**
+ * As weir_lcore_map_parse(), from a file, whose name the error begins with. It
+ * is EINVAL too for one of more than 1 MiB or with a zero byte, and whatever
+ * opening or reading it gave.
+ */
 WEIR_API struct weir_lcore_map *
 weir_lcore_map_load(const char *file, char *error, size_t size);
 
 /**
- * Writes a map as text that weir_lcore_map_parse() reads, one item a line.
+ * Is what a user gave for a map its text? It is when it begins with "(",
+ * "lcore ", "main " or "port "; else it is the name of a file. Any thread.
+ */
+WEIR_API bool
+weir_lcore_map_is_text(const char *value);
+
+/**
+ * Writes a map as text of which weir_lcore_map_parse() makes the same map, one
+ * item a line, each with a line end. Any thread.
  *
- * @return The length without the final 0, as snprintf().
+ * @return The length without the final 0, also if it does not fit, as
+ * snprintf().
  */
 WEIR_API int
 weir_lcore_map_format(const struct weir_lcore_map *map, char *text,
 		      size_t size);
 
-/** Releases it; NULL is legal. */
+/** Releases it; NULL is legal. Any thread. */
 WEIR_API void
 weir_lcore_map_free(struct weir_lcore_map *map);
 
@@ -111,9 +131,11 @@ struct weir_lcore_map_finding {
 };
 
 /**
- * Checks a map against a machine.
+ * Checks a map against a machine. The rules are those of the guide to lcore
+ * maps. What the machine does not tell is not found fault with. Any thread.
  *
- * @param found  Is called for each finding, graver ones first.
+ * @param found  Is called for each finding, graver ones first, else in an order
+ *               that map and machine determine; may be NULL.
  * @return Number of errors.
  */
 WEIR_API unsigned int

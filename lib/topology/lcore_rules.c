@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Rules for lcore maps whose breach costs something, or is worth knowing. They
+ * are about workers: an lcore that is spare costs nothing yet.
+ */
+
+#include <rte_common.h>
+
+#include "topology/lcore_check.h"
+#include "topology/lcore_map.h"
+
+static bool
+same_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
+{
+	return a != NULL && b != NULL && a != b && a->core >= 0 &&
+	       a->core == b->core;
+}
+
+static bool
+same_cpu(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
+{
+	return a != NULL && a == b;
+}
+
+/* The first worker that is so beside this one, and before it; or NULL. */
+static const struct weir_lcore_map_lcore *
+find_beside(const struct lcore_check *c,
+	    const struct weir_lcore_map_lcore *lcore,
+	    bool (*beside)(const struct weir_machine_cpu *,
+			   const struct weir_machine_cpu *))
+{
+	const struct weir_machine_cpu *cpu = weir__lcore_place(c, lcore).cpu;
+	const struct weir_lcore_map_lcore *other = NULL;
+
+	while ((other = weir__lcore_next_worker(c, other)) != lcore)
+		if (beside(cpu, weir__lcore_place(c, other).cpu))
+			return other;
+	return NULL;
+}
+
+void
+weir__rule_cpu_shared(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL, *other;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		other = find_beside(c, lcore, same_cpu);
+		if (other != NULL)
+			weir__lcore_found(
+				c, (int)lcore->lcore, -1,
+				"lcores %u and %u are both on CPU %u: while "
+				"one runs, milliseconds at a time, packets of "
+				"the other wait",
+				other->lcore, lcore->lcore,
+				weir__lcore_cpu(lcore, 0));
+	}
+}
+
+void
+weir__rule_core_shared(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL, *other;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		other = find_beside(c, lcore, same_core);
+		if (other != NULL)
+			weir__lcore_found(
+				c, (int)lcore->lcore, -1,
+				"lcores %u and %u are on one core, CPUs %u and "
+				"%u: each has about half of its speed",
+				other->lcore, lcore->lcore,
+				weir__lcore_cpu(other, 0),
+				weir__lcore_cpu(lcore, 0));
+	}
+}
+
+void
+weir__rule_main_near(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL, *main_lcore = NULL;
+	const struct weir_machine_cpu *cpu, *main_cpu;
+	unsigned int i;
+
+	for (i = 0; i < c->map->nb_lcores; i++)
+		if (c->map->lcores[i].main)
+			main_lcore = &c->map->lcores[i];
+	if (main_lcore == NULL)
+		return;
+	main_cpu = weir__lcore_place(c, main_lcore).cpu;
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		cpu = weir__lcore_place(c, lcore).cpu;
+		if (same_cpu(cpu, main_cpu) || same_core(cpu, main_cpu))
+			weir__lcore_found(
+				c, (int)lcore->lcore, -1,
+				"lcore %u shares its %s with the main lcore "
+				"%u: whatever that does holds packets up",
+				lcore->lcore,
+				same_cpu(cpu, main_cpu) ? "CPU" : "core",
+				main_lcore->lcore);
+	}
+}
+
+/* Is one of its CPUs on a known node, and which? */
+static int
+known_node(const struct lcore_check *c,
+	   const struct weir_lcore_map_lcore *lcore, unsigned int n)
+{
+	const struct weir_machine_cpu *cpu =
+		weir_machine_cpu_get(c->machine, weir__lcore_cpu(lcore, n));
+
+	return cpu != NULL ? cpu->node : -1;
+}
+
+void
+weir__rule_lcore_spread(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	int first, node;
+	unsigned int i;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		first = known_node(c, lcore, 0);
+		for (i = 1; i < lcore->nb_cpus; i++) {
+			node = known_node(c, lcore, i);
+			if (first < 0 || node < 0 || node == first)
+				continue;
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u may run on nodes %d and "
+					  "%d: its memory is near to one of "
+					  "them only",
+					  lcore->lcore, first, node);
+			break;
+		}
+	}
+}
+
+/* The node of a port's device, or -1. */
+static int
+port_node(const struct lcore_check *c, unsigned int port)
+{
+	return c->nics[port] != NULL ? c->nics[port]->node : -1;
+}
+
+static bool
+has_queue_of(const struct weir_lcore_map_lcore *lcore, unsigned int port)
+{
+	unsigned int i;
+
+	for (i = 0; i < lcore->nb_queues; i++)
+		if (lcore->queues[i].port == port)
+			return true;
+	return false;
+}
+
+void
+weir__rule_queue_far(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	unsigned int port;
+	int from, to;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		to = weir__lcore_place(c, lcore).node;
+		for (port = 0; port < RTE_DIM(c->nics); port++) {
+			from = port_node(c, port);
+			if (from < 0 || to < 0 || from == to ||
+			    !has_queue_of(lcore, port))
+				continue;
+			weir__lcore_found(
+				c, (int)lcore->lcore, (int)port,
+				"port %u is on node %d, lcore %u on "
+				"node %d, at a distance of %u: every "
+				"packet crosses",
+				port, from, lcore->lcore, to,
+				weir_machine_distance(c->machine, from, to));
+		}
+	}
+}
+
+/* Workers that are, or may be, on a node. */
+static unsigned int
+count_workers(const struct lcore_check *c, int node, bool or_unknown)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	unsigned int n = 0;
+	int place;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		place = weir__lcore_place(c, lcore).node;
+		n += place == node || (place < 0 && or_unknown);
+	}
+	return n;
+}
+
+void
+weir__rule_port_alone(struct lcore_check *c)
+{
+	unsigned int port;
+	int node;
+
+	for (port = 0; port < RTE_DIM(c->nics); port++) {
+		node = port_node(c, port);
+		if (node < 0 || count_workers(c, node, true) != 0)
+			continue;
+		weir__lcore_found(c, -1, (int)port,
+				  "port %u is on node %d, where no worker is: "
+				  "whoever polls it is far from it",
+				  port, node);
+	}
+}
+
+static bool
+has_hugepages(const struct weir_machine_node *node)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->nb_pages; i++)
+		if (node->pages[i].total != 0)
+			return true;
+	return false;
+}
+
+/* No memory at all is told by a rule of its own. */
+static bool
+has_memory(const struct weir_machine_node *node)
+{
+	return node->memory != 0 && node->allowed;
+}
+
+void
+weir__rule_node_memory(struct lcore_check *c)
+{
+	const struct weir_machine_node *node;
+	unsigned int i, workers;
+
+	for (i = 0; i < c->machine->nb_nodes; i++) {
+		node = &c->machine->nodes[i];
+		workers = count_workers(c, (int)node->id, false);
+		if (workers == 0 || has_memory(node))
+			continue;
+		weir__lcore_found(
+			c, -1, -1,
+			"node %u has %u %s and %s: their memory is "
+			"on another node",
+			node->id, workers, workers == 1 ? "worker" : "workers",
+			node->memory == 0 ? "no memory" :
+					    "memory outside the cpuset");
+	}
+}
+
+void
+weir__rule_node_hugepages(struct lcore_check *c)
+{
+	const struct weir_machine_node *node;
+	unsigned int i, workers;
+
+	for (i = 0; i < c->machine->nb_nodes; i++) {
+		node = &c->machine->nodes[i];
+		workers = count_workers(c, (int)node->id, false);
+		if (workers == 0 || !has_memory(node) || has_hugepages(node))
+			continue;
+		weir__lcore_found(c, -1, -1,
+				  "node %u has %u %s and no hugepages: their "
+				  "memory is on another node or in small pages",
+				  node->id, workers,
+				  workers == 1 ? "worker" : "workers");
+	}
+}
+
+/* Is there a CPU that the kernel leaves alone in that way? */
+static bool
+any_cpu(const struct lcore_check *c,
+	bool (*is)(const struct weir_machine_cpu *cpu))
+{
+	unsigned int i;
+
+	for (i = 0; i < c->machine->nb_cpus; i++)
+		if (is(&c->machine->cpus[i]))
+			return true;
+	return false;
+}
+
+static bool
+is_isolated(const struct weir_machine_cpu *cpu)
+{
+	return cpu->isolated;
+}
+
+static bool
+is_tick_free(const struct weir_machine_cpu *cpu)
+{
+	return cpu->tick_free;
+}
+
+void
+weir__rule_cpu_balanced(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	const struct weir_machine_cpu *cpu;
+	unsigned int i;
+
+	if (!any_cpu(c, is_isolated))
+		return;
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		for (i = 0; i < weir__lcore_nb_cpus(lcore); i++) {
+			cpu = weir_machine_cpu_get(c->machine,
+						   weir__lcore_cpu(lcore, i));
+			if (cpu == NULL || cpu->isolated)
+				continue;
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u is on CPU %u, which is not "
+					  "isolated as others are: the kernel "
+					  "may run other threads there",
+					  lcore->lcore, cpu->id);
+			break;
+		}
+	}
+}
+
+/* Without a word of its own it does what the options say, by default this. */
+static bool
+polls(const struct weir_lcore_map_lcore *lcore)
+{
+	return lcore->park < 0 || lcore->park == LCORE_MAP_PARK_POLL;
+}
+
+void
+weir__rule_cpu_tick(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	const struct weir_machine_cpu *cpu;
+
+	if (!any_cpu(c, is_tick_free))
+		return;
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		cpu = weir__lcore_place(c, lcore).cpu;
+		if (cpu == NULL || cpu->tick_free || !polls(lcore))
+			continue;
+		weir__lcore_found(c, (int)lcore->lcore, -1,
+				  "lcore %u polls on CPU %u, which is not in "
+				  "nohz_full as others are: the kernel "
+				  "interrupts it some hundred times a second",
+				  lcore->lcore, cpu->id);
+	}
+}
+
+void
+weir__rule_cpu_several(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL)
+		if (lcore->nb_cpus > 1)
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u may run on %u CPUs: the "
+					  "kernel moves it, away from what it "
+					  "has in its caches",
+					  lcore->lcore, lcore->nb_cpus);
+}
+
+static int
+place_node(const struct lcore_place *place)
+{
+	return place->node;
+}
+
+static int
+place_cache(const struct lcore_place *place)
+{
+	return place->cache;
+}
+
+/*
+ * Finds two lcores with queues of the port whose places differ in that. The
+ * first one is the first of the map.
+ */
+static bool
+find_apart(const struct lcore_check *c, unsigned int port,
+	   int (*part)(const struct lcore_place *place),
+	   const struct weir_lcore_map_lcore *apart[2])
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	struct lcore_place place;
+	int first = -1;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		place = weir__lcore_place(c, lcore);
+		if (part(&place) < 0 || !has_queue_of(lcore, port))
+			continue;
+		if (first < 0) {
+			first = part(&place);
+			apart[0] = lcore;
+		} else if (part(&place) != first) {
+			apart[1] = lcore;
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+weir__rule_port_nodes(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *apart[2];
+	unsigned int port;
+
+	for (port = 0; port < RTE_DIM(c->has_port); port++)
+		if (find_apart(c, port, place_node, apart))
+			weir__lcore_found(c, -1, (int)port,
+					  "port %u has queues on nodes %d and "
+					  "%d, with lcores %u and %u: what "
+					  "they share is far from one of them",
+					  port,
+					  weir__lcore_place(c, apart[0]).node,
+					  weir__lcore_place(c, apart[1]).node,
+					  apart[0]->lcore, apart[1]->lcore);
+}
+
+void
+weir__rule_port_caches(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *apart[2];
+	unsigned int port;
+
+	/* On other nodes they are in other caches as well. */
+	for (port = 0; port < RTE_DIM(c->has_port); port++)
+		if (find_apart(c, port, place_cache, apart) &&
+		    !find_apart(c, port, place_node, apart))
+			weir__lcore_found(c, -1, (int)port,
+					  "port %u has queues in several "
+					  "last-level caches, with lcores %u "
+					  "and %u: what they share moves "
+					  "between these",
+					  port, apart[0]->lcore,
+					  apart[1]->lcore);
+}
+
+/* The workers with the fewest queues and with the most. */
+static void
+find_loads(const struct lcore_check *c,
+	   const struct weir_lcore_map_lcore **least,
+	   const struct weir_lcore_map_lcore **most)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+
+	*least = *most = weir__lcore_next_worker(c, NULL);
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		if (lcore->nb_queues < (*least)->nb_queues)
+			*least = lcore;
+		if (lcore->nb_queues > (*most)->nb_queues)
+			*most = lcore;
+	}
+}
+
+void
+weir__rule_load_uneven(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *least, *most;
+
+	find_loads(c, &least, &most);
+	if (least != NULL && most->nb_queues > least->nb_queues + 1)
+		weir__lcore_found(c, (int)most->lcore, -1,
+				  "lcore %u has %u queues, lcore %u has %u: "
+				  "under load it takes stealing to even that "
+				  "out",
+				  most->lcore, most->nb_queues, least->lcore,
+				  least->nb_queues);
+}
+
+void
+weir__rule_no_queues(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL, *least, *most;
+
+	find_loads(c, &least, &most);
+	/* Where the map names no queues at all, someone else deals them out. */
+	if (most == NULL || most->nb_queues == 0)
+		return;
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL)
+		if (lcore->nb_queues == 0)
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u has no queues: it only "
+					  "steals tasks",
+					  lcore->lcore);
+}
+
+void
+weir__rule_cpu_zero(struct lcore_check *c)
+{
+	const struct weir_lcore_map_lcore *lcore = NULL;
+	const struct weir_machine_cpu *cpu;
+
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
+		cpu = weir__lcore_place(c, lcore).cpu;
+		if (cpu != NULL && cpu->id == 0)
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u is on CPU 0, where much of "
+					  "the kernel's own work is done and "
+					  "holds packets up",
+					  lcore->lcore);
+	}
+}
