@@ -5,25 +5,27 @@ fonts that the reader has."""
 import math
 from xml.sax.saxutils import escape
 
+# Colours by name and not by variable: some viewers know no variables.
 STYLE = """\
 <style>
- svg { --ink: #1b1f24; --dim: #656d76; --line: #d0d7de; --goal: #9a6700; }
- @media (prefers-color-scheme: dark) {
-  svg { --ink: #e6edf3; --dim: #9198a1; --line: #3d444d; --goal: #d29922; }
- }
- text { font: 13px sans-serif; fill: var(--ink); }
- .dim { fill: var(--dim); }
+ text { font: 13px sans-serif; fill: #1b1f24; }
+ .title { font-weight: bold; }
+ .dim { fill: #656d76; }
  .end { text-anchor: end; }
  .middle { text-anchor: middle; }
- .title { font-weight: bold; }
- .axis { stroke: var(--line); stroke-width: 1; }
- .one { stroke: var(--ink); stroke-width: 1; }
- .goal { stroke: var(--goal); stroke-width: 2; stroke-dasharray: 3 2; }
+ .axis { stroke: #d0d7de; stroke-width: 1; }
+ .one { stroke: #1b1f24; stroke-width: 1; }
+ .goal { stroke: #9a6700; stroke-width: 2; stroke-dasharray: 3 2; }
  .c0 { fill: #2f81f7; stroke: #2f81f7; }
  .c1 { fill: #db6d28; stroke: #db6d28; }
- .c2 { fill: #3fb950; stroke: #3fb950; }
- .c3 { fill: #a371f7; stroke: #a371f7; }
  .curve { fill: none; stroke-width: 2; }
+ @media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; }
+  .dim { fill: #9198a1; }
+  .axis { stroke: #3d444d; }
+  .one { stroke: #e6edf3; }
+  .goal { stroke: #d29922; }
+ }
 </style>"""
 
 WIDTH = 860
@@ -31,7 +33,7 @@ ROW = 24
 TOP = 56
 # Bars: where names end, and where the scale is.
 NAMES = 230
-SCALE = (240, 640)
+SCALE = (240, 600)
 # Lines: the field of one chart.
 FIELD = (70, 660, 220)
 
@@ -88,7 +90,8 @@ def bars(title, rows):
 
 
 def curves(y, name, unit, series):
-    """One field: {label: [(x, value), ...]}, the x on a scale of powers."""
+    """One field of two curves at most: {label: [(x, value), ...]}, the x on a
+    scale of powers."""
     left, right, height = FIELD
     points = [p for those in series.values() for p in those]
     top = 1.1 * max(value for _, value in points) or 1.0
@@ -99,7 +102,7 @@ def curves(y, name, unit, series):
         return (left + (math.log2(x) - least) / (most - least) * (right - left),
                 y + height - value / top * height)
 
-    parts = [text(10, y - 12, f"{name}: {unit}", "title")]
+    parts = [text(10, y - 12, f"{name} ({unit})", "title")]
     for i in range(5):
         level = y + height - height * i / 4
         parts += [line(left, level, right, level, "axis"),
@@ -110,12 +113,13 @@ def curves(y, name, unit, series):
     for i, (label, those) in enumerate(series.items()):
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in
                         (at(*p) for p in those))
-        parts += [f'<polyline points="{path}" class="curve c{i % 4}" '
-                  'style="fill: none"/>',
+        parts += [f'<polyline points="{path}" class="c{i % 2} curve"/>',
                   *(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" '
-                    f'class="c{i % 4}"/>' for a, b in
+                    f'class="c{i % 2}"/>' for a, b in
                     (at(*p) for p in those)),
-                  text(right + 14, y + 16 + 20 * i, label)]
+                  f'<circle cx="{right + 14}" cy="{y + 12 + 20 * i}" r="4" '
+                  f'class="c{i % 2}"/>',
+                  text(right + 24, y + 16 + 20 * i, label)]
     return parts
 
 

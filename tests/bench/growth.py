@@ -26,6 +26,8 @@ SOURCE_BYTES = 1024
 MB = 1 << 20
 # What a run takes whatever its size, and others may need meanwhile.
 SPARE_MB = 1024
+# Ten million tasks take a while on a busy machine.
+LIMIT_SECONDS = 600
 ROW = "{:9}{:>12}  {:20}{:>12}{:>8}  {}"
 
 FIELDS = [
@@ -36,10 +38,10 @@ FIELDS = [
     Field("sources", "idle sources of one worker", "ns", [1, 10, 100, 1000],
           [Curve("turn, alone", "grow_sources", 0),
            Curve("turn, one of 200", "grow_sources", 1)], SOURCE_BYTES),
-    Field("workers", "workers on two CPUs: only the shape counts", "ns",
+    Field("workers", "workers, which share two CPUs", "ns",
           [1, 2, 4, 8], [Curve("spawn and join", "spawn_local", 0),
                          Curve("yield", "yield_many", 0)], by_workers=True),
-    Field("threads", "threads that spawn, on one CPU; a worker on another",
+    Field("threads", "threads that spawn, on another CPU than the worker",
           "ns", [1, 2, 4, 8, 16], [Curve("spawn and run", "grow_threads", 0)]),
 ]
 
@@ -78,7 +80,8 @@ def command(setup, field, scenario, size):
 def sample(setup, field, size):
     """{program: sample} of each program that the curves need."""
     return {scenario: sched_scenarios.sample(
-        setup, "weir", scenario, command(setup, field, scenario, size))
+        setup, "weir", scenario, command(setup, field, scenario, size),
+        LIMIT_SECONDS)
             for scenario in dict.fromkeys(c.scenario for c in field.curves)}
 
 

@@ -68,7 +68,7 @@ def compare(args, now):
     changes = figures.changes(args.compare, now)
     if not changes:
         raise Failure(f"--compare {args.compare_file}: no scenario and peer of "
-                      "this run are in it")
+                      "this run are in it; was it made with --peers?")
     say()
     for line in table.change_lines(changes):
         say(line)
@@ -203,6 +203,9 @@ def parse_arguments(argv=None):
             args.compare = report.read(args.compare)
         except Failure as failure:
             parser.error(f"--compare {failure}")
+        if not set(args.scenarios) & set(args.compare["scenarios"]):
+            parser.error(f"--compare {args.compare_file}: has no scenario of "
+                         "this run")
     return args
 
 

@@ -44,10 +44,10 @@ def command(setup, program, scenario, workers):
             f"{PEERS}/{program}", scenario, str(workers)]
 
 
-def sample(setup, program, scenario, argv):
+def sample(setup, program, scenario, argv, seconds=2 * START_SECONDS):
     with Program(argv) as running:
         account = Account(setup.machine.cpus, running.process.pid)
-        found = running.wait_output(FIGURES.search, 2 * START_SECONDS)
+        found = running.wait_output(FIGURES.search, seconds)
         foreign = account.foreign()
         if running.process.wait(START_SECONDS) != 0:
             raise Failure(f"{program}, {scenario}: {running.last_lines()}")

@@ -331,9 +331,12 @@ def tool(*args):
 
 
 def mistakes_are_named():
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as damaged:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as damaged, \
+         tempfile.NamedTemporaryFile("w", suffix=".json") as other:
         damaged.write("{")
         damaged.flush()
+        json.dump(report_of(mpsc_2={"p": [1.0]}), other)
+        other.flush()
         for args, part in (
                 (["forward_nul"], "no scenario 'forward_nul'"),
                 ([""], "no scenario ''"),
@@ -344,6 +347,8 @@ def mistakes_are_named():
                 (["--compare", "/not/there"], "--compare /not/there: No such"),
                 (["--compare", damaged.name], f"--compare {damaged.name}: not "
                  "JSON"),
+                (["--compare", other.name, "forward_null"],
+                 f"--compare {other.name}: has no scenario of this run"),
                 (["growth", "spawn_local"], "growth: goes alone"),
                 (["instructions", "growth"], "goes alone"),
                 (["--compare", "x", "growth"], "--compare: not with growth"),
