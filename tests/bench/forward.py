@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""forward_*: packets between two ports, weir-testpmd beside dpdk-testpmd.
+"""forward_*: packets between ports, weir-testpmd beside dpdk-testpmd.
 
-Both have one forwarding lcore, the same ports, memory, mbufs, descriptors and
+Both have the same forwarding lcores, ports, memory, mbufs, descriptors and
 bursts, and count the same: the PMD's counters of received packets, read each
 second by the program itself. The first second is not looked at.
 """
 
+import collections
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -22,54 +24,83 @@ START_SECONDS = 30
 RX_PPS = re.compile(r"port (\d+)\b(?:(?!port \d).)*?Rx-pps: +(\d+)", re.DOTALL)
 NOTHING_LOST = re.compile(r"lost 0, tasks left 0, mbufs left 0\s*$")
 
-OPTIONS = ["--nb-cores", "1", "--burst", "32", "--rxd", "1024", "--txd", "1024",
-           "--total-num-mbufs", "8192", "--stats-period", "1"]
 # What the other has no option for, and does like this.
 TESTPMD_OPTIONS = ["--mbcache", "256"]
 
+BURSTS = (1, 4, 32, 256)
+MATRIX = "forward_matrix"
 
-def eal_arguments(setup, log_level="error"):
-    main, worker = setup.machine.cpus
+# What is forwarded. vdevs: the ports. queues: of each port. descriptors: of each
+# queue.
+Traffic = collections.namedtuple(
+    "Traffic", "vdevs mode burst workers queues descriptors",
+    defaults=("io", 32, 1, 1, 1024))
+
+
+def eal_arguments(setup, log_level="error", workers=1):
+    first, second = setup.machine.cpus
+    # The main lcore waits, so it may share a CPU with a worker.
+    lcores = [f"0@{first}", f"1@{second}", f"2@{first}"][:workers + 1]
     memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
               else ["--no-huge"])
-    return ["--lcores", f"0@{main},1@{worker}", "-m", MEMORY_MB, *memory,
+    return ["--lcores", ",".join(lcores), "-m", MEMORY_MB, *memory,
             "--file-prefix", f"weir-bench-{os.getpid()}", "--no-pci",
             "--no-telemetry", "--log-level", log_level]
 
 
-def received(output):
-    """Packets per second, both ports together, for each full second."""
-    ports = {}
+def mbufs(traffic):
+    """What both take for enough; a few queues share a few."""
+    queues = len(traffic.vdevs) * traffic.queues
+    return max(8192, queues * (2 * traffic.descriptors + 1024))
+
+
+def options(traffic):
+    given = ["--forward-mode", traffic.mode,
+             "--nb-cores", str(traffic.workers),
+             "--burst", str(traffic.burst),
+             "--rxq", str(traffic.queues), "--txq", str(traffic.queues),
+             "--rxd", str(traffic.descriptors),
+             "--txd", str(traffic.descriptors),
+             "--total-num-mbufs", str(mbufs(traffic)), "--stats-period", "1"]
+    # Where packets go round, some must be put in.
+    if traffic.vdevs[0].startswith("net_ring"):
+        given.append("--tx-first")
+    return given
+
+
+def received(output, ports):
+    """Packets per second, all ports together, for each full second."""
+    found = {}
     for port, pps in RX_PPS.findall(output):
-        ports.setdefault(port, []).append(int(pps))
-    return [sum(pps) for pps in zip(*ports.values())] if len(ports) == 2 else []
+        found.setdefault(port, []).append(int(pps))
+    return ([sum(pps) for pps in zip(*found.values())]
+            if len(found) == ports else [])
 
 
-def measure(driver, mode, setup, name):
+def rates_when(traffic, n):
+    """A function that gives the rates in an output once there are n."""
+    def rates(output):
+        found = received(output, len(traffic.vdevs))
+        # The first print may come before there was a second.
+        while found and found[0] == 0:
+            del found[0]
+        return found if len(found) >= n else None
+    return rates
+
+
+def measure(traffic, setup, name):
     """One sample of one program: the median second."""
     argv = [WEIR if name == "weir" else shutil.which(TESTPMD) or TESTPMD,
-            *eal_arguments(setup)]
-    for port in (0, 1):
-        argv += ["--vdev", f"{driver}{port}"]
-    argv += ["--", "--forward-mode", mode, *OPTIONS]
+            *eal_arguments(setup, workers=traffic.workers)]
+    for vdev in traffic.vdevs:
+        argv += ["--vdev", vdev]
+    argv += ["--", *options(traffic)]
     if name != "weir":
         argv += TESTPMD_OPTIONS
-    if driver == "net_ring":
-        # Where packets go round, some must be put in.
-        argv.append("--tx-first")
     with Program(argv) as program:
-        def seconds(n):
-            def rates(output):
-                # The first print may come before there was a second.
-                rates = received(output)
-                while rates and rates[0] == 0:
-                    del rates[0]
-                return rates if len(rates) >= n else None
-            return rates
-
-        program.wait_output(seconds(1), START_SECONDS)
+        program.wait_output(rates_when(traffic, 1), START_SECONDS)
         account = Account(setup.machine.cpus, program.process.pid)
-        rates = program.wait_output(seconds(1 + setup.seconds),
+        rates = program.wait_output(rates_when(traffic, 1 + setup.seconds),
                                     START_SECONDS + 2 * setup.seconds)
         foreign = account.foreign()
         status = program.interrupt()
@@ -79,8 +110,8 @@ def measure(driver, mode, setup, name):
     return Sample(statistics.median(rates[1:]) / 1e6, foreign)
 
 
-def cycles_per_packet(setup, mpps):
-    return tsc_hz(setup) / (mpps * 1e6)
+def cycles_per_packet(workers, setup, mpps):
+    return workers * tsc_hz(setup) / (mpps * 1e6)
 
 
 @functools.cache
@@ -94,22 +125,55 @@ def tsc_hz(setup):
     return int(khz[1]) * 1000
 
 
-def scenario(about, driver, mode, required, goal):
+def pair(driver):
+    return (f"{driver}0", f"{driver}1")
+
+
+def scenario(about, traffic, required=None, goal=None, group=None):
     return Scenario(
-        about=about, workers=1, unit="Mpps", higher_is_better=True,
-        measure=functools.partial(measure, driver, mode),
+        about=about, workers=traffic.workers, unit="Mpps",
+        higher_is_better=True, measure=functools.partial(measure, traffic),
         peers=[Peer(TESTPMD, required, goal)],
-        cost=("cycles/packet", cycles_per_packet))
+        cost=("cycles/packet",
+              functools.partial(cycles_per_packet, traffic.workers)),
+        group=group)
+
+
+def matrix():
+    """Every pair of ports, mode, burst and number of workers."""
+    goals = {"null": 0.98, "ring": 0.90}
+    return {
+        f"forward_{ports}_{mode}_b{burst}_w{workers}": scenario(
+            f"two {ports} ports, {mode}, bursts of {burst}, "
+            f"{workers} worker{'s' * (workers > 1)}",
+            Traffic(pair(f"net_{ports}"), mode, burst, workers),
+            goal=goals[ports], group=MATRIX)
+        for ports, mode, burst, workers in itertools.product(
+            goals, ("io", "macswap"), BURSTS, (1, 2))}
+
+
+def beside_idle(ports, queues):
+    """The first port receives for ever, the others never do."""
+    vdevs = ["net_null0", *(f"net_null{i},no-rx=1" for i in range(1, ports))]
+    return scenario(
+        f"{queues} busy and {(ports - 1) * queues} idle queues on one worker",
+        Traffic(tuple(vdevs), queues=queues, descriptors=128), goal=0.98,
+        group=MATRIX)
 
 
 SCENARIOS = {
     "forward_null": scenario(
         "ports that receive for ever and drop what is sent; packets untouched",
-        "net_null", "io", 0.90, 0.98),
+        Traffic(pair("net_null")), 0.90, 0.98),
     "forward_null_macswap": scenario(
         "the same, with each packet's addresses swapped",
-        "net_null", "macswap", 0.90, 0.98),
+        Traffic(pair("net_null"), "macswap"), 0.90, 0.98),
     "forward_ring": scenario(
         "a burst of packets for each of two ports goes round and round",
-        "net_ring", "io", None, 0.90),
+        Traffic(pair("net_ring")), None, 0.90),
+    **matrix(),
+    # A process has 32 ports at most, hence two queues each.
+    "forward_queues_1": beside_idle(1, 1),
+    "forward_queues_8": beside_idle(8, 1),
+    "forward_queues_64": beside_idle(32, 2),
 }

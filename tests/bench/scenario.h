@@ -26,14 +26,21 @@ struct scenario {
 	unsigned int figures; /* that a round gives */
 	/* One round only, the first: what it asks for stays. */
 	bool once;
+	bool sized; /* what it does depends on `size` */
 	/* weir_options.task_cells; 0: the default. */
 	unsigned int task_cells;
 	void (*round)(struct weir_runtime *rt, double *figures);
+	/* After the shutdown; NULL: nothing is left to free. */
+	void (*end)(void);
 };
 
 extern const struct scenario spawn_local, spawn_remote, spawn_join,
 	chained_spawn, yield_many, ping_pong_oneshot, ping_pong_chan,
-	cross_wake, fan_out_steal, mpsc, timers, memory;
+	cross_wake, fan_out_steal, mpsc, timers, memory, grow_tasks,
+	grow_sources, grow_threads;
+
+/* How many of what the scenario is about. */
+extern unsigned int size;
 
 /* Says so and ends the program unless it holds. */
 void
@@ -46,7 +53,15 @@ start(struct weir_runtime *rt, const struct weir_task_ops *ops,
 
 /* Runs a driver task, whose result is the TSC cycles that it measured; in ns. */
 double
-drive(struct weir_runtime *rt, const struct weir_task_ops *driver);
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
+      const void *state);
+
+/*
+ * A driver task spawns n tasks, whose state begins as zeros, and awaits each: ns
+ * from the first spawn to the last join.
+ */
+double
+crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n);
 
 /* TSC cycles in ns. */
 double

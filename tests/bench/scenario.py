@@ -6,10 +6,11 @@ import collections
 # measure: a function (setup, program) that runs "weir", or the peer of that
 # name, once and gives a Sample. cost: a second figure, as its name and a
 # function (setup, value), or None. limit: what Weir's value should reach, or
-# None. more: a Figure for each value beyond the first that a sample has.
+# None. more: a Figure for each value beyond the first that a sample has. group:
+# runs only when this name, or its own, is asked for; None: whenever all do.
 Scenario = collections.namedtuple(
     "Scenario", "about workers unit higher_is_better measure peers cost limit "
-    "more", defaults=(None, None, ()))
+    "more group", defaults=(None, None, (), None))
 
 # A value of which less is better. limit: as of a scenario.
 Figure = collections.namedtuple("Figure", "unit limit")

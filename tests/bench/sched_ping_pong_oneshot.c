@@ -78,46 +78,10 @@ static const struct weir_task_ops ping_ops = {
 	.poll = ping_poll,
 };
 
-struct driver {
-	uint64_t took;
-	uint64_t begin;
-	unsigned int next;
-	struct weir_join *joins[PAIRS];
-};
-
-static int
-poll(struct weir_context *ctx, void *state)
-{
-	struct driver *d = state;
-	unsigned int i;
-	int rc;
-
-	if (d->begin == 0) {
-		d->begin = rte_rdtsc();
-		for (i = 0; i < PAIRS; i++) {
-			d->joins[i] = weir_task_spawn(weir_context_runtime(ctx),
-						      &ping_ops, NULL, NULL);
-			must(d->joins[i] != NULL, "no task");
-		}
-	}
-	rc = await_all(ctx, d->joins, PAIRS, &d->next);
-	if (rc == WEIR_PENDING)
-		return rc;
-	d->took = rte_rdtsc() - d->begin;
-	return WEIR_DONE;
-}
-
-static const struct weir_task_ops driver_ops = {
-	.name = "driver",
-	.state_size = sizeof(struct driver),
-	.poll = poll,
-	.result_size = sizeof(uint64_t),
-};
-
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = drive(rt, &driver_ops) / PAIRS;
+	figures[0] = crowd(rt, &ping_ops, PAIRS) / PAIRS;
 }
 
 const struct scenario ping_pong_oneshot = {

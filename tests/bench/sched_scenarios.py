@@ -15,18 +15,19 @@ from scenario import Figure, Peer, Sample, Scenario
 
 WEIR = "build/tests/bench/sched"
 PEERS = "build-peers"
+OF_DPDK = ("event_dsw", "rte_ring", "rte_timer")
+OF_RUST = ("smol", "tokio")
 JEMALLOC = "libjemalloc.so.2"
-MEMORY_MB = "1024"
+MEMORY_MB = 1024
 FIGURES = re.compile(r"^figures((?: \d+\.\d+)+)$", re.MULTILINE)
 
 
-def eal_arguments(setup, workers):
-    first, second = setup.machine.cpus
+def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
     # The main lcore waits, so it may share a CPU with a worker.
-    lcores = [f"0@{first}", f"1@{second}", f"2@{first}"][:workers + 1]
+    lcores = [f"{i}@{setup.machine.cpus[i % 2]}" for i in range(workers + 1)]
     memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
               else ["--no-huge"])
-    return ["--lcores", ",".join(lcores), "-m", MEMORY_MB, *memory,
+    return ["--lcores", ",".join(lcores), "-m", str(memory_mb), *memory,
             "--file-prefix", f"weir-bench-{os.getpid()}", "--no-pci",
             "--no-telemetry", "--log-level", "error"]
 
@@ -35,18 +36,18 @@ def command(setup, program, scenario, workers):
     if program == "weir":
         return [WEIR, *eal_arguments(setup, workers), "--", scenario,
                 str(workers)]
-    if program.startswith("rte_"):
+    if program in OF_DPDK:
         return [f"{PEERS}/{program}", *eal_arguments(setup, workers)]
-    # malloc would cost tokio more than its scheduler does.
-    preload = (["env", f"LD_PRELOAD={JEMALLOC}"] if program == "tokio" else [])
+    # malloc would cost them more than their schedulers do.
+    preload = (["env", f"LD_PRELOAD={JEMALLOC}"] if program in OF_RUST else [])
     return ["taskset", "-c", ",".join(map(str, setup.machine.cpus)), *preload,
             f"{PEERS}/{program}", scenario, str(workers)]
 
 
-def measure(scenario, workers, setup, program):
-    with Program(command(setup, program, scenario, workers)) as running:
+def sample(setup, program, scenario, argv, seconds=2 * START_SECONDS):
+    with Program(argv) as running:
         account = Account(setup.machine.cpus, running.process.pid)
-        found = running.wait_output(FIGURES.search, 2 * START_SECONDS)
+        found = running.wait_output(FIGURES.search, seconds)
         foreign = account.foreign()
         if running.process.wait(START_SECONDS) != 0:
             raise Failure(f"{program}, {scenario}: {running.last_lines()}")
@@ -54,57 +55,67 @@ def measure(scenario, workers, setup, program):
     return Sample(value, foreign, tuple(more))
 
 
+def measure(scenario, workers, setup, program):
+    return sample(setup, program, scenario,
+                  command(setup, program, scenario, workers))
+
+
 def peer(name, goal=None):
     return Peer(name, None, goal, built=True)
 
 
-def scenarios(name, about, unit, peers, higher_is_better=False, limit=None,
+def peers(*names):
+    return [peer(name) for name in names]
+
+
+def scenarios(name, about, unit, beside, higher_is_better=False, limit=None,
               more=()):
-    """One for each number of workers; peers: {workers: [...]}."""
+    """One for each number of workers; beside: {workers: [peer, ...]}."""
     return {f"{name}_{workers}": Scenario(
         about=about, workers=workers, unit=unit,
         higher_is_better=higher_is_better,
         measure=functools.partial(measure, name, workers), peers=those,
-        limit=limit, more=more) for workers, those in peers.items()}
+        limit=limit, more=more) for workers, those in beside.items()}
 
 
 SCENARIOS = {
     **scenarios("spawn_local", "a task spawns 10,000 tasks and awaits each",
                 "ns/task",
-                {1: [peer("tbb", 1.0), peer("tokio"), peer("go")],
-                 2: [peer("tbb", 2.5), peer("tokio"), peer("go")]}),
+                {1: [peer("tbb", 1.0), *peers("tokio", "smol", "go")],
+                 2: [peer("tbb", 2.5), *peers("tokio", "smol", "go")]}),
     **scenarios("spawn_remote", "a thread spawns 10,000 tasks and blocks until "
                 "the last has ended", "ns/task",
-                {1: [peer("tbb"), peer("tokio")],
-                 2: [peer("tbb", 4.0), peer("tokio")]}),
+                {1: peers("tbb", "tokio", "smol"),
+                 2: [peer("tbb", 4.0), *peers("tokio", "smol")]}),
     **scenarios("spawn_join", "a task spawns a task and awaits it", "ns/pair",
-                {1: [peer("tbb", 1.5), peer("tokio"), peer("go")],
-                 2: [peer("tbb"), peer("tokio"), peer("go")]}),
+                {1: [peer("tbb", 1.5), *peers("tokio", "smol", "go")],
+                 2: peers("tbb", "tokio", "smol", "go")}),
     **scenarios("chained_spawn", "a task spawns the next and ends", "ns/link",
-                {1: [peer("tbb", 1.2), peer("tokio"), peer("go")],
-                 2: [peer("tbb"), peer("tokio"), peer("go")]}),
+                {1: [peer("tbb", 1.2), *peers("tokio", "smol", "go")],
+                 2: peers("tbb", "tokio", "smol", "go")}),
     **scenarios("yield_many", "200 tasks yield 1,000 times each", "ns/yield",
-                {1: [peer("tokio"), peer("go")],
-                 2: [peer("tokio"), peer("go")]}),
+                {workers: [peer("event_dsw", 1.0),
+                           *peers("tokio", "smol", "go")]
+                 for workers in (1, 2)}),
     **scenarios("ping_pong_oneshot", "1,000 tasks, each with a partner and two "
                 "oneshots", "ns/task", {1: [peer("tokio", 4.0)],
-                                        2: [peer("tokio")]}),
+                                        2: peers("tokio")}),
     **scenarios("ping_pong_chan", "1,000 pairs and their channels of one place, "
-                "100 trips", "ns/trip", {1: [peer("tokio", 4.0)],
-                                         2: [peer("tokio")]}),
+                "100 trips", "ns/trip", {1: [peer("tokio", 4.0), peer("smol")],
+                                         2: peers("tokio", "smol")}),
     **scenarios("cross_wake", "tasks on two workers wake each other",
                 "ns/trip", {2: [peer("rte_ring", 1 / 1.15), peer("tokio")]}),
     **scenarios("fan_out_steal", "a task spawns 100,000 tasks of a "
                 "microsecond; the share of CPU time that they get", "share",
-                {2: [peer("tbb"), peer("tokio"), peer("go")]},
+                {2: peers("tbb", "tokio", "smol", "go")},
                 higher_is_better=True, limit=0.97),
     **scenarios("mpsc", "two senders on a worker, a receiver on another",
-                "ns/value", {2: [peer("tokio")]}),
+                "ns/value", {2: peers("tokio", "smol")}),
     **scenarios("timers", "100,000 tasks sleep for up to a second; what that "
                 "costs, and how late they run", "ns/timer",
-                {1: [peer("rte_timer", 4.0), peer("tokio"), peer("go")],
-                 2: [peer("tokio"), peer("go")]},
+                {1: [peer("rte_timer", 4.0), *peers("tokio", "smol", "go")],
+                 2: peers("tokio", "smol", "go")},
                 more=(Figure("us p50", None), Figure("us p99", 10))),
     **scenarios("memory", "a million tasks that wait", "B/task",
-                {2: [peer("tokio"), peer("go")]}, limit=128),
+                {2: peers("tokio", "smol", "go")}, limit=128),
 }

@@ -7,13 +7,6 @@
 #define TASKS 200u
 #define YIELDS 1000u
 
-struct driver {
-	uint64_t took;
-	uint64_t begin;
-	unsigned int next;
-	struct weir_join *joins[TASKS];
-};
-
 static int
 poll_yielder(struct weir_context *ctx, void *state)
 {
@@ -28,37 +21,10 @@ static const struct weir_task_ops yielder_ops = {
 	.poll = poll_yielder,
 };
 
-static int
-poll(struct weir_context *ctx, void *state)
-{
-	struct driver *d = state;
-	unsigned int i;
-
-	if (d->begin == 0) {
-		d->begin = rte_rdtsc();
-		for (i = 0; i < TASKS; i++) {
-			d->joins[i] = weir_task_spawn(weir_context_runtime(ctx),
-						      &yielder_ops, NULL, NULL);
-			must(d->joins[i] != NULL, "no task");
-		}
-	}
-	if (await_all(ctx, d->joins, TASKS, &d->next) == WEIR_PENDING)
-		return WEIR_PENDING;
-	d->took = rte_rdtsc() - d->begin;
-	return WEIR_DONE;
-}
-
-static const struct weir_task_ops driver_ops = {
-	.name = "driver",
-	.state_size = sizeof(struct driver),
-	.poll = poll,
-	.result_size = sizeof(uint64_t),
-};
-
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = drive(rt, &driver_ops) / (TASKS * YIELDS);
+	figures[0] = crowd(rt, &yielder_ops, TASKS) / (TASKS * YIELDS);
 }
 
 const struct scenario yield_many = {

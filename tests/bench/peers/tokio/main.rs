@@ -3,6 +3,9 @@
 //! The scenarios of the scheduler on tokio: `tokio-peer SCENARIO WORKERS`
 //! prints a sample as ../../sched.c does.
 
+#[path = "../common.rs"]
+mod common;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -15,8 +18,7 @@ use tokio::sync::{mpsc::channel, oneshot, Notify};
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
-const WARM_UP: Duration = Duration::from_millis(100);
-const MEASURE: Duration = Duration::from_millis(400);
+use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, timer_figures};
 
 /// Runs a future as a task, so on a worker, and waits for it here.
 fn drive<T, F>(rt: &Runtime, f: F) -> T
@@ -25,25 +27,6 @@ where
     T: Send + 'static,
 {
     rt.block_on(rt.spawn(f)).unwrap()
-}
-
-fn ns_each(begin: Instant, n: usize) -> Vec<f64> {
-    vec![begin.elapsed().as_nanos() as f64 / n as f64]
-}
-
-fn spin(mut x: u64, steps: u32) -> u64 {
-    for _ in 0..steps {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-    }
-    x
-}
-
-/// So that the compiler cannot leave out what made the value.
-fn keep(x: u64) {
-    let mut kept = 0;
-    unsafe { std::ptr::write_volatile(&mut kept, x) };
 }
 
 fn spawn_local(rt: &Runtime, _workers: usize) -> Vec<f64> {
@@ -226,15 +209,8 @@ fn cross_wake(_rt: &Runtime, _workers: usize) -> Vec<f64> {
 fn fan_out_steal(rt: &Runtime, workers: usize) -> Vec<f64> {
     const TASKS: usize = 100_000;
     const STEPS: u32 = 470;
-    const SPINS: u32 = 2_000;
     drive(rt, async move {
-        let begin = Instant::now();
-        let mut x = begin.elapsed().as_nanos() as u64 | 1;
-        for _ in 0..SPINS {
-            x = spin(x, STEPS);
-        }
-        keep(x);
-        let cost = begin.elapsed().as_secs_f64() / SPINS as f64;
+        let cost = cost_of_spin(STEPS);
         let begin = Instant::now();
         let handles: Vec<_> = (0..TASKS as u64)
             .map(|i| {
@@ -248,12 +224,6 @@ fn fan_out_steal(rt: &Runtime, workers: usize) -> Vec<f64> {
         }
         vec![TASKS as f64 * cost / workers as f64 / begin.elapsed().as_secs_f64()]
     })
-}
-
-fn cpu_ns() -> f64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
-    t.tv_sec as f64 * 1e9 + t.tv_nsec as f64
 }
 
 fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
@@ -280,17 +250,8 @@ fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
             handle.await.unwrap();
         }
     });
-    let cpu = (cpu_ns() - before) / TIMERS as f64;
-    let mut late: Vec<u32> = late.iter().map(|l| l.load(Relaxed)).collect();
-    late.sort_unstable();
-    let us = |i: usize| f64::from(late[i]) / 1e3;
-    vec![cpu, us(TIMERS / 2), us(TIMERS / 100 * 99)]
-}
-
-fn rss() -> f64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: f64 = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
-    pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64
+    let cpu = cpu_ns() - before;
+    timer_figures(cpu, late.iter().map(|l| l.load(Relaxed)).collect())
 }
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
@@ -324,11 +285,6 @@ fn memory(rt: &Runtime, _workers: usize) -> Vec<f64> {
 
 type Round = fn(&Runtime, usize) -> Vec<f64>;
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let scenarios: [(&str, Round); 12] = [
@@ -352,22 +308,6 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
-    let rounds = |least: Duration| {
-        let begin = Instant::now();
-        let mut rounds = vec![round(&rt, workers)];
-        // What waits for ever stays: once is all.
-        while arguments[1] != "memory" && begin.elapsed() < least {
-            rounds.push(round(&rt, workers));
-        }
-        rounds
-    };
-    if arguments[1] != "memory" {
-        rounds(WARM_UP);
-    }
-    let rounds = rounds(MEASURE);
-    print!("figures");
-    for i in 0..rounds[0].len() {
-        print!(" {:.4}", median(rounds.iter().map(|r| r[i]).collect()));
-    }
-    println!();
+    // What waits for ever stays: once is all.
+    common::sample(arguments[1] == "memory", || round(&rt, workers));
 }

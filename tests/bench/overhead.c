@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What does something cost that a forwarder has beside its packets?
+ *
+ *	overhead [EAL options with two ports] -- FORM SECONDS
+ *
+ * One worker forwards between the two ports. FORM says what else there is:
+ *
+ *	plain	nothing
+ *	fd	a task that waits for a file descriptor which is never ready
+ *	metrics	histograms, and a thread that reads all counts ten times a second
+ *
+ * Prints one line: the packets received a second.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <weir.h>
+#include <weir_ethdev.h>
+#include <weir_fd.h>
+
+#define PORTS 2u
+#define BURST 32u
+#define DESCRIPTORS 1024u
+#define MBUFS 8192u
+#define MBUF_CACHE 256u
+#define TX_TIMEOUT_US 100000u
+#define WARM_UP_S 0.5
+#define LOOK_NS 100000000
+
+static struct rte_mempool *pool;
+
+static void
+must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "overhead: %s\n", what);
+	exit(1);
+}
+
+struct stream {
+	struct weir_rxq *rxq;
+	struct weir_txq *txq;
+};
+
+static int
+forward(struct weir_context *ctx, void *state)
+{
+	struct stream *s = state;
+	struct rte_mbuf *pkts[BURST];
+	int n;
+
+	for (;;) {
+		n = weir_txq_ready(ctx, s->txq);
+		if (n == WEIR_PENDING)
+			return n;
+		n = weir_rxq_recv(ctx, s->rxq, pkts, BURST);
+		if (n <= 0)
+			return n;
+		weir_txq_send(s->txq, pkts, (uint16_t)n);
+	}
+}
+
+static const struct weir_task_ops forward_ops = {
+	.name = "forward",
+	.state_size = sizeof(struct stream),
+	.poll = forward,
+};
+
+static int
+wait_ready(struct weir_context *ctx, void *state)
+{
+	struct weir_fd *f = *(struct weir_fd **)state;
+	int rc = weir_fd_wait(ctx, f, EPOLLIN);
+
+	return rc == WEIR_PENDING ? rc : WEIR_DONE;
+}
+
+static const struct weir_task_ops wait_ready_ops = {
+	.name = "wait_ready",
+	.state_size = sizeof(struct weir_fd *),
+	.poll = wait_ready,
+};
+
+static void
+port_start(uint16_t port)
+{
+	const struct rte_eth_conf conf = { 0 };
+
+	must(rte_eth_dev_configure(port, 1, 1, &conf) == 0 &&
+		     rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY,
+					    NULL, pool) == 0 &&
+		     rte_eth_tx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY,
+					    NULL) == 0 &&
+		     rte_eth_dev_start(port) == 0,
+	     "a port does not start");
+}
+
+static void
+spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
+      const void *state)
+{
+	struct weir_join *join = weir_task_spawn(rt, ops, state, NULL);
+
+	must(join != NULL, "no task");
+	weir_join_detach(join);
+}
+
+static void
+streams_start(struct weir_runtime *rt, struct stream *streams)
+{
+	uint16_t i;
+
+	for (i = 0; i < PORTS; i++) {
+		port_start(i);
+		streams[i].rxq = weir_rxq_create(rt, i, 0, 0, BURST);
+		must(streams[i].rxq != NULL, "no receive queue");
+	}
+	for (i = 0; i < PORTS; i++) {
+		streams[i].txq = weir_txq_create(i ^ 1, 0, TX_TIMEOUT_US);
+		must(streams[i].txq != NULL, "no transmit queue");
+		spawn(rt, &forward_ops, &streams[i]);
+	}
+}
+
+static uint64_t
+received(void)
+{
+	struct rte_eth_stats stats;
+	uint64_t sum = 0;
+	uint16_t i;
+
+	for (i = 0; i < PORTS; i++) {
+		must(rte_eth_stats_get(i, &stats) == 0, "no statistics");
+		sum += stats.ipackets;
+	}
+	return sum;
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Looks at all that is counted, as whoever watches a runtime does. */
+static void
+look(struct weir_runtime *rt, struct weir_histogram *histogram)
+{
+	struct weir_worker_stats worker;
+	struct weir_runtime_stats all;
+
+	weir_runtime_stats_get(rt, &all);
+	must(weir_worker_stats_get(rt, 0, &worker) == 0 &&
+		     weir_worker_histogram_get(rt, 0, WEIR_HISTOGRAM_POLL,
+					       histogram) == 0,
+	     "no statistics");
+}
+
+static void
+let_run(struct weir_runtime *rt, double seconds,
+	struct weir_histogram *histogram)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	double end = now() + seconds;
+
+	do {
+		nanosleep(&pause, NULL);
+		if (histogram != NULL)
+			look(rt, histogram);
+	} while (now() < end);
+}
+
+static void
+measure(struct weir_runtime *rt, double seconds,
+	struct weir_histogram *histogram)
+{
+	uint64_t before;
+	double begin;
+
+	let_run(rt, WARM_UP_S, histogram);
+	before = received();
+	begin = now();
+	let_run(rt, seconds, histogram);
+	printf("received %.4f Mpps\n",
+	       (double)(received() - before) / (now() - begin) / 1e6);
+}
+
+/* The set and the fd of the form "fd"; both NULL in others. */
+struct idle_fd {
+	struct weir_fd_set *set;
+	struct weir_fd *fd;
+	int raw;
+};
+
+static void
+idle_fd_start(struct weir_runtime *rt, struct idle_fd *idle)
+{
+	idle->raw = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	idle->set = weir_fd_set_create(rt, 0, 0);
+	must(idle->raw >= 0 && idle->set != NULL, "no set of fds");
+	idle->fd = weir_fd_create(idle->set, idle->raw, 0);
+	must(idle->fd != NULL, "no fd");
+	spawn(rt, &wait_ready_ops, &idle->fd);
+}
+
+static void
+idle_fd_stop(struct idle_fd *idle)
+{
+	weir_fd_free(idle->fd);
+	weir_fd_set_free(idle->set);
+	if (idle->raw >= 0)
+		close(idle->raw);
+}
+
+static struct weir_runtime *
+runtime_create(bool histograms)
+{
+	struct weir_options options;
+
+	weir_options_init(&options);
+	options.nb_workers = 1;
+	options.histograms = histograms;
+	return weir_runtime_create(&options);
+}
+
+static void
+run(bool fd, bool metrics, double seconds)
+{
+	static struct weir_histogram histogram;
+	struct stream streams[PORTS];
+	struct idle_fd idle = { .raw = -1 };
+	struct weir_runtime *rt;
+	uint16_t i;
+
+	pool = rte_pktmbuf_pool_create("pool", MBUFS, MBUF_CACHE, 0,
+				       RTE_MBUF_DEFAULT_BUF_SIZE,
+				       SOCKET_ID_ANY);
+	rt = runtime_create(metrics);
+	must(pool != NULL && rt != NULL, "no pool or no runtime");
+	if (fd)
+		idle_fd_start(rt, &idle);
+	streams_start(rt, streams);
+	measure(rt, seconds, metrics ? &histogram : NULL);
+	must(weir_runtime_shutdown(rt, UINT64_MAX, NULL) == 0, "no clean end");
+	idle_fd_stop(&idle);
+	for (i = 0; i < PORTS; i++) {
+		weir_txq_free(streams[i].txq);
+		weir_rxq_free(streams[i].rxq);
+		rte_eth_dev_stop(i);
+	}
+	weir_runtime_free(rt);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool fd, metrics;
+	double seconds;
+	int used;
+
+	used = rte_eal_init(argc, argv);
+	if (used < 0 || argc - used != 3)
+		return 2;
+	fd = strcmp(argv[used + 1], "fd") == 0;
+	metrics = strcmp(argv[used + 1], "metrics") == 0;
+	seconds = strtod(argv[used + 2], NULL);
+	if ((!fd && !metrics && strcmp(argv[used + 1], "plain") != 0) ||
+	    !(seconds > 0) || rte_eth_dev_count_avail() != PORTS)
+		return 2;
+	run(fd, metrics, seconds);
+	rte_eal_cleanup();
+	return 0;
+}

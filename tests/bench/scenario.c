@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What scenarios have in common. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+unsigned int size;
+double rss_at_start;
+
+void
+must(bool holds, const char *what)
+{
+	if (likely(holds))
+		return;
+	fprintf(stderr, "sched: %s\n", what);
+	exit(1);
+}
+
+double
+ns_of(uint64_t cycles)
+{
+	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
+}
+
+double
+rss_now(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	must(f != NULL && fscanf(f, "%*u %lu", &pages) == 1, "no statm");
+	fclose(f);
+	return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+int
+nothing(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
+const struct weir_task_ops nothing_ops = {
+	.name = "nothing",
+	.poll = nothing,
+};
+
+void
+start(struct weir_runtime *rt, const struct weir_task_ops *ops,
+      const void *state)
+{
+	struct weir_join *join = weir_task_spawn(rt, ops, state, NULL);
+
+	must(join != NULL, "no task");
+	weir_join_detach(join);
+}
+
+int
+await_all(struct weir_context *ctx, struct weir_join **joins, unsigned int n,
+	  unsigned int *next)
+{
+	int rc;
+
+	while (*next < n) {
+		rc = weir_join_poll(ctx, joins[*next], NULL);
+		if (rc == WEIR_PENDING)
+			return rc;
+		must(rc == 0, "a task failed");
+		(*next)++;
+	}
+	return 0;
+}
+
+double
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
+      const void *state)
+{
+	uint64_t cycles;
+
+	must(weir_runtime_block_on(rt, driver, state, &cycles) == 0,
+	     "the driver failed");
+	return ns_of(cycles);
+}
+
+struct crowd {
+	uint64_t took;
+	uint64_t begin;
+	const struct weir_task_ops *ops;
+	struct weir_join **joins;
+	unsigned int n;
+	unsigned int next;
+};
+
+static int
+crowd_poll(struct weir_context *ctx, void *state)
+{
+	struct crowd *c = state;
+	unsigned int i;
+
+	if (c->begin == 0) {
+		c->begin = rte_rdtsc();
+		for (i = 0; i < c->n; i++) {
+			c->joins[i] = weir_task_spawn(weir_context_runtime(ctx),
+						      c->ops, NULL, NULL);
+			must(c->joins[i] != NULL, "no task");
+		}
+	}
+	if (await_all(ctx, c->joins, c->n, &c->next) == WEIR_PENDING)
+		return WEIR_PENDING;
+	c->took = rte_rdtsc() - c->begin;
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops crowd_ops = {
+	.name = "driver",
+	.state_size = sizeof(struct crowd),
+	.poll = crowd_poll,
+	.result_size = sizeof(uint64_t),
+};
+
+double
+crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n)
+{
+	struct crowd c = { .ops = ops, .n = n };
+	double ns;
+
+	/* Touched, so that the round does not pay for its pages. */
+	c.joins = malloc(n * sizeof(c.joins[0]));
+	must(c.joins != NULL, "no memory for handles");
+	memset(c.joins, 0xff, n * sizeof(c.joins[0]));
+	ns = drive(rt, &crowd_ops, &c);
+	free(c.joins);
+	return ns;
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed of a scenario, and drawn of all."""
+
+import chart
+import rounds
+
+ROW = "{:29}{:>3}  {:14}{:>10}{:>8}  {:8}{:>8}{:>7}{:>15}"
+
+
+def percent(share):
+    return f"{100 * share:.1f}%"
+
+
+def ratio_cells(result, program):
+    """Weir's ratio to a peer and the goal; of Weir itself, to the best one."""
+    best = result["best_peer"]
+    r = result["ratios"].get(best if program == "weir" else program)
+    if r is None:
+        return ["", ""]
+    goal = "-" if r["goal"] is None else f"{r['goal']:.2f}"
+    return [f"{r['median']:.3f}", goal]
+
+
+def rows(name, scenario, result):
+    """The table: a row for each program, and for each further figure."""
+    cost = scenario.cost[0] if scenario.cost else None
+    yield ROW.format("scenario", "w", "program", "median", "spread", "unit",
+                     "ratio", "goal", cost or "").rstrip()
+    for program, of in result["programs"].items():
+        # By the star one finds the best.
+        mark = "*" if program == result["best_peer"] else ""
+        yield ROW.format(name, scenario.workers, program + mark,
+                         f"{of['median']:.2f}", percent(of["spread"]),
+                         scenario.unit, *ratio_cells(result, program),
+                         f"{of[cost]:.2f}" if cost else "").rstrip()
+        for unit, more in of["more"].items():
+            yield ROW.format("", "", program, f"{more['median']:.2f}",
+                             percent(more["spread"]), unit, "", "",
+                             "").rstrip()
+
+
+def verdict_of(r):
+    if not r["ok"]:
+        return "TOO LOW"
+    if r["goal"] is None:
+        return "no goal"
+    return "ok" if r["median"] >= r["goal"] else "below the goal"
+
+
+def notes(name, scenario, result):
+    """The lines below the table: goals, and what disturbed the run."""
+    for unit, limit, value, reached in rounds.limits_of(scenario, result):
+        yield (f"{name}: weir {value:.2f} {unit}; goal {limit:g}: "
+               f"{'ok' if reached else 'not reached'}")
+    for peer, r in result["ratios"].items():
+        required = ("nothing required" if r["required"] is None else
+                    f"required {r['required']:.2f}")
+        goal = "" if r["goal"] is None else f" goal {r['goal']:.2f},"
+        yield (f"{name}: weir/{peer} {r['median']:.3f} ({r['min']:.3f} to "
+               f"{r['max']:.3f});{goal} {required}: {verdict_of(r)}")
+    if result["rounds_dropped"]:
+        yield (f"note: {result['rounds_dropped']} rounds dropped: others used "
+               "our CPUs")
+    if result["rounds_disturbed"]:
+        yield (f"note: {result['rounds_disturbed']} rounds count although "
+               "others used our CPUs")
+
+
+def chart_row(name, result):
+    weir, best = result["programs"]["weir"], result["best_peer"]
+    if best is None:
+        return name, None, None, f"{weir['median']:.2f} {result['unit']}"
+    r = result["ratios"][best]
+    return (name, r["median"], r["goal"],
+            f"{r['median']:.2f} of {best}; spread {percent(r['spread'])}")
+
+
+def draw(report):
+    """The chart of a report: bars, one row a scenario."""
+    setup = report["setup"]
+    return chart.bars(f"Weir {setup['commit']}, {setup['date'][:10]}",
+                      [chart_row(name, result)
+                       for name, result in report["scenarios"].items()])
+
+
+def change_lines(changes):
+    """What came of a comparison with an older report."""
+    for c in changes:
+        yield (f"{c.scenario}: weir/{c.peer} {c.old:.3f} before, "
+               f"{c.new:.3f} now ({100 * (c.new / c.old - 1):+.1f}%, noise "
+               f"{percent(c.noise)}): {'WORSE' if c.worse else 'ok'}")
