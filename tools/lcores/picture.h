@@ -19,16 +19,18 @@ enum picture_size {
 	PICTURE_TITLE = 34,
 	PICTURE_NIC_W = 144,
 	PICTURE_NIC_H = 50,
+	PICTURE_NIC_LINE = 12, /* more for an interface's name */
 	PICTURE_CHANNEL = 36,
-	PICTURE_NODE_W = 776,
+	PICTURE_NODE_W = 880, /* at most */
+	PICTURE_NODE_LEAST = 580,
 	PICTURE_NODE_HEAD = 42,
 	PICTURE_CACHE_HEAD = 17,
-	PICTURE_GUTTER = 11,
+	PICTURE_GUTTER = 16,
 	PICTURE_CPU_W = 38,
 	PICTURE_CPU_H = 28,
 	PICTURE_CORE_PITCH = 45,
 	PICTURE_ROW_CORES = 16,
-	PICTURE_LEGEND = 64,
+	PICTURE_LEGEND = 52,
 };
 
 struct picture_box {
@@ -38,6 +40,7 @@ struct picture_box {
 struct picture {
 	const struct layout *layout;
 	int width, height;
+	int node_w;
 	int legend_y;
 	struct picture_box *cpus; /* by their place in the layout */
 	/* By the place of their first CPU; others have no width. */

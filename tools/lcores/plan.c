@@ -3,6 +3,7 @@
 /* The CPUs of a plan, and which of them is the next to become a worker. */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -97,7 +98,9 @@ fill(struct plan *plan)
 	unsigned int i;
 
 	for (i = 0; i < machine->nb_cpus; i++) {
-		if (!machine->cpus[i].allowed)
+		/* EAL's sets of CPUs end there. */
+		if (!machine->cpus[i].allowed ||
+		    machine->cpus[i].id >= CPU_SETSIZE)
 			continue;
 		plan->places[plan->nb_places].cpu = &machine->cpus[i];
 		fill_place(plan, plan->nb_places++);

@@ -39,7 +39,7 @@ show_summary(FILE *out, const struct layout *layout)
 void
 show_pages(FILE *out, const struct weir_machine_node *node)
 {
-	const char *separator = "";
+	const char *separator = "hugepages ";
 	char size[32];
 	unsigned int i;
 
@@ -52,8 +52,8 @@ show_pages(FILE *out, const struct weir_machine_node *node)
 			(unsigned long long)node->pages[i].free);
 		separator = ", ";
 	}
-	if (separator[0] == '\0')
-		fputs("none", out);
+	if (separator[0] == 'h')
+		fputs("no hugepages", out);
 }
 
 void

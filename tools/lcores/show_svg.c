@@ -125,7 +125,7 @@ draw_node(FILE *out, const struct picture *picture, unsigned int place)
 	if (node->memory == 0)
 		fputs("no memory", out);
 	else
-		fprintf(out, "%s%s &#183; hugepages ",
+		fprintf(out, "%s%s &#183; ",
 			escape_memory(node->memory, memory, sizeof(memory)),
 			node->allowed ? "" : " (not allowed)");
 	if (node->memory != 0)
@@ -173,10 +173,12 @@ draw_nic(FILE *out, const struct picture *picture, unsigned int place)
 	begin_text(out, "s", box->x + PICTURE_PAD, box->y + 43);
 	fprintf(out, "%04x:%04x ", nic->vendor, nic->device);
 	escape_xml(out, nic->driver);
-	if (nic->interface[0] != '\0') {
-		fputc(' ', out);
-		escape_xml(out, nic->interface);
-	}
+	end_text(out);
+	if (nic->interface[0] == '\0')
+		return;
+	begin_text(out, "s", box->x + PICTURE_PAD,
+		   box->y + 43 + PICTURE_NIC_LINE);
+	escape_xml(out, nic->interface);
 	end_text(out);
 }
 
@@ -259,7 +261,7 @@ draw_wire(FILE *out, const struct picture *picture, unsigned int port,
 	/* The top of the core, of which this CPU may not be the first. */
 	while (core > 0 && layout_end(layout, core - 1, LAYOUT_CORE) > place)
 		core--;
-	gutter = picture->cpus[core].y - 2 - shift * 8 / NB_PORT_COLOURS;
+	gutter = picture->cpus[core].y - 3 - shift * 2;
 	fprintf(out,
 		"<path class=\"wire p%d%s\" d=\"M%d %dH%dV%dH%dV%dH%d\">"
 		"<title>port %u: ",

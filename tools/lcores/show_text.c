@@ -72,6 +72,17 @@ put(struct page *page, const char *format, ...)
 	page->column += gap + length;
 }
 
+/* Parts of a text as words, which loses the separators. */
+static void
+put_words(struct page *page, char *text, const char *separators)
+{
+	char *word, *save;
+
+	for (word = strtok_r(text, separators, &save); word != NULL;
+	     word = strtok_r(NULL, separators, &save))
+		put(page, "%s", word);
+}
+
 static void
 cpu_marks(const struct layout_cpu *c, char *text)
 {
@@ -130,9 +141,9 @@ show_cache(struct page *page, const struct layout *layout, unsigned int begin)
 
 	page->indent = 0;
 	if (cache == WEIR_MACHINE_UNKNOWN)
-		put(page, "  %-10s", "cores");
+		put(page, "  %-9s", "cores");
 	else
-		put(page, "  cache %-4d", cache);
+		put(page, "  cache %-3d", cache);
 	page->indent = 12;
 	for (i = begin; i < end; i = layout_end(layout, i, LAYOUT_CORE)) {
 		core_text(layout, i, text, sizeof(text));
@@ -213,30 +224,38 @@ show_packages(struct page *page, const struct layout *layout, int node)
 }
 
 static void
+show_pages_of(struct page *page, const struct weir_machine_node *node)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return;
+	show_pages(out, node);
+	if (fclose(out) == 0)
+		put_words(page, text, " ");
+	free(text);
+}
+
+static void
 show_node(struct page *page, const struct layout *layout,
 	  const struct weir_machine_node *node)
 {
-	char memory[32], *pages = NULL;
-	size_t size;
-	FILE *out = open_memstream(&pages, &size);
+	char memory[32];
 
 	page->indent = 0;
 	end_line(page);
 	put(page, "node %u:", node->id);
 	page->indent = 8;
 	show_packages(page, layout, (int)node->id);
-	if (node->memory == 0)
+	if (node->memory == 0) {
 		put(page, "no memory");
-	else
+	} else {
 		put(page, "%s%s,",
 		    escape_memory(node->memory, memory, sizeof(memory)),
 		    node->allowed ? "" : " (not allowed)");
-	if (out != NULL) {
-		show_pages(out, node);
-		fclose(out);
-		if (node->memory != 0)
-			put(page, "hugepages %s", pages);
-		free(pages);
+		show_pages_of(page, node);
 	}
 	end_line(page);
 	show_cpus(page, layout, (int)node->id);
@@ -298,19 +317,6 @@ show_distances(struct page *page, const struct layout *layout)
 }
 
 static void
-put_queues(struct page *page, const struct weir_lcore_map_lcore *lcore)
-{
-	char *text = show_queues_text(lcore, -1), *word, *save;
-
-	if (text != NULL && text[0] != '\0')
-		put(page, "rx");
-	for (word = text != NULL ? strtok_r(text, ",", &save) : NULL;
-	     word != NULL; word = strtok_r(NULL, ",", &save))
-		put(page, "%s", word);
-	free(text);
-}
-
-static void
 show_lcore(struct page *page, const struct layout *layout,
 	   const struct weir_lcore_map_lcore *lcore)
 {
@@ -319,9 +325,10 @@ show_lcore(struct page *page, const struct layout *layout,
 	unsigned int cpu = layout_lcore_cpu(lcore), i;
 	const struct weir_machine_cpu *c =
 		weir_machine_cpu_get(layout->machine, cpu);
+	char *queues;
 
 	page->indent = 0;
-	put(page, "  lcore %-4u", lcore->lcore);
+	put(page, "  lcore %-3u", lcore->lcore);
 	page->indent = 12;
 	put(page, "%-6s",
 	    lcore->main	 ? "main" :
@@ -336,7 +343,12 @@ show_lcore(struct page *page, const struct layout *layout,
 		put(page, "node %d", c->node);
 	if (lcore->park >= 0 && lcore->park < (int)RTE_DIM(parks))
 		put(page, "park %s", parks[lcore->park]);
-	put_queues(page, lcore);
+	queues = show_queues_text(lcore, -1);
+	if (queues != NULL && lcore->nb_queues > 0) {
+		put(page, "rx");
+		put_words(page, queues, ",");
+	}
+	free(queues);
 	end_line(page);
 }
 

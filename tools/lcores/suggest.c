@@ -42,8 +42,9 @@ add_counted(struct plan *plan, unsigned int n)
 
 	if (machine->nb_nics != 0 && n > machine->nb_nics)
 		return REFUSE(STATUS_TROUBLE,
-			      "--ports %u: there are %u network devices", n,
-			      machine->nb_nics);
+			      "--ports %u: must be at most %u, the network "
+			      "devices of the machine",
+			      n, machine->nb_nics);
 	for (i = 0; i < n && machine->nb_nics == 0; i++)
 		plan_add_port(plan, NULL);
 	for (i = 0; i < machine->nb_nics; i++)
@@ -167,8 +168,8 @@ print_reasons(FILE *out, const struct plan *plan, const struct plan_worker *w)
 {
 	static const char *const steps[] = {
 		", a core of its own",
-		", the main lcore is on its core, and seldom runs",
-		", shares its core with another worker: no other was free",
+		", beside the main lcore on its core: no other was free",
+		", beside another worker on its core: no other was free",
 		", shares the CPU with the main lcore: each waits for the other",
 	};
 
@@ -266,12 +267,22 @@ print_options(FILE *out, const struct plan *plan)
 	fputs("'\n", out);
 }
 
+struct findings {
+	FILE *out;
+	unsigned int n;
+};
+
 static void
 print_finding(void *arg, const struct weir_lcore_map_finding *finding)
 {
 	static const char *const severities[] = { "note", "warning", "error" };
-	FILE *out = arg;
+	struct findings *f = arg;
+	FILE *out = f->out;
 
+	if (f->n++ == 0)
+		fputs("#\n# What weir-lcores check says, where nothing better "
+		      "is there:\n",
+		      out);
 	fprintf(out, "# %s %s: ", severities[finding->severity], finding->rule);
 	escape_plain(out, finding->text);
 	fputc('\n', out);
@@ -282,16 +293,14 @@ static int
 print_findings(FILE *out, const char *text, const struct weir_machine *machine)
 {
 	char error[512] = "no memory";
+	struct findings f = { .out = out };
 	struct weir_lcore_map *map;
 	unsigned int errors;
 
 	map = weir_lcore_map_parse(text, error, sizeof(error));
 	if (map == NULL)
 		return REFUSE(STATUS_TROUBLE, "suggest: %s", error);
-	fputs("#\n# What weir-lcores check says, where nothing better was "
-	      "there:\n",
-	      out);
-	errors = weir_lcore_map_check(map, machine, print_finding, out);
+	errors = weir_lcore_map_check(map, machine, print_finding, &f);
 	weir_lcore_map_free(map);
 	if (errors > 0)
 		return REFUSE(STATUS_NO,
