@@ -214,7 +214,8 @@ weir__machine_parse(const char *text, size_t length, const char *name,
 	if (rc == 0)
 		m = weir__machine_of_tree(&t);
 	if (rc == -ENOMEM || t.no_memory)
-		refuse(-ENOMEM, error, size, "%s: no memory", name);
+		refuse(-ENOMEM, error, size, "%s: %s", name,
+		       rte_strerror(ENOMEM));
 	else if (t.problem != NULL && t.problem_line > 0)
 		refuse(-EINVAL, error, size, "%s:%u: %s", name, t.problem_line,
 		       t.problem);

@@ -307,7 +307,8 @@ weir__tree_number(struct tree *t, int64_t min, int64_t max, int64_t *number,
 	v = strtoll(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	if (errno != 0 || end == text || *end != '\0' || v < min || v > max ||
 	    isspace((unsigned char)*text) || *text == '+') {
-		weir__tree_complain(t, text, "no number that may be here");
+		weir__tree_complain(t, text,
+				    "not a number, or none that may be here");
 		return false;
 	}
 	*number = v;
@@ -330,7 +331,9 @@ weir__tree_ids(struct tree *t, struct id_set *ids, const char *format, ...)
 		text = "";
 	if (weir__id_set_parse(ids, text) == 0)
 		return true;
-	weir__tree_complain(t, text, "no list of numbers that rise");
+	weir__tree_complain(
+		t, text,
+		"not a list of rising numbers below 8192, such as 0-3,8");
 	return false;
 }
 

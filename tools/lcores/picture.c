@@ -126,7 +126,9 @@ place_nics(struct picture *picture, int node, int y)
 		picture->nics[i] =
 			(struct picture_box){ PICTURE_MARGIN, y, PICTURE_NIC_W,
 					      PICTURE_NIC_H };
-		y += PICTURE_NIC_H + PICTURE_PAD;
+		if (machine->nics[i].interface[0] != '\0')
+			picture->nics[i].h += PICTURE_NIC_LINE;
+		y += picture->nics[i].h + PICTURE_PAD;
 	}
 	return y - PICTURE_PAD;
 }

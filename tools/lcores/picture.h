@@ -22,7 +22,7 @@ enum picture_size {
 	PICTURE_NIC_LINE = 12, /* more for an interface's name */
 	PICTURE_CHANNEL = 36,
 	PICTURE_NODE_W = 880, /* at most */
-	PICTURE_NODE_LEAST = 580,
+	PICTURE_NODE_LEAST = 640,
 	PICTURE_NODE_HEAD = 42,
 	PICTURE_CACHE_HEAD = 17,
 	PICTURE_GUTTER = 16,

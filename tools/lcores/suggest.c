@@ -113,9 +113,11 @@ print_port(FILE *out, const struct plan *plan, unsigned int p)
 		fprintf(out, ", which has no CPU for a worker; node %d is next",
 			near);
 	if (port->nic != NULL && !is_bound(port->nic)) {
-		fputs("; bound to '", out);
-		escape_plain(out, port->nic->driver);
-		fputs("': EAL may need vfio-pci", out);
+		fputs("; its driver is ", out);
+		escape_plain(out, port->nic->driver[0] != '\0' ?
+					  port->nic->driver :
+					  "none");
+		fputs(": EAL may need vfio-pci", out);
 	}
 	fputc('\n', out);
 }
@@ -356,8 +358,8 @@ make_plan(FILE *out, const struct options *o, struct plan *plan)
 			      "suggest: no CPU is allowed to this process");
 	if (o->workers > plan_room(plan))
 		return REFUSE(STATUS_NO,
-			      "--workers %u: must be at most %u, with %u CPUs "
-			      "allowed and one of them for the main lcore",
+			      "--workers %u: must be at most %u: one CPU of "
+			      "those allowed, %u, is the main lcore's",
 			      o->workers, plan_room(plan), plan->nb_places);
 	rc = o->ports.counted ? add_counted(plan, o->ports.n) :
 				add_named(plan, &o->ports);
