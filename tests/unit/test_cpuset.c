@@ -212,8 +212,7 @@ long_paths_are_no_harm(void **state)
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(around); i++) {
-		for (length = around[i] - 6; length < around[i] + 4;
-		     length++) {
+		for (length = around[i] - 6; length < around[i] + 4; length++) {
 			path = malloc(length + 1);
 			memset(path, '/', length);
 			path[length] = '\0';
