@@ -438,10 +438,9 @@ print_program_help(void)
 	for (i = 0; i < RTE_DIM(command_defs); i++)
 		printf("\n%s%s\n%s\n", command_defs[i].name,
 		       command_defs[i].operands, command_defs[i].help);
-	printf("\nA MAP is the name of a file, or the map's text when it begins "
-	       "with ( or \"lcore \".\n"
-	       "weir-lcores COMMAND --help lists the options. Exit status 2: "
-	       "it could not be done.\n");
+	printf("\nA MAP is the name of a file, or the map's text when that begins "
+	       "with (, lcore,\nmain or port. weir-lcores COMMAND --help lists "
+	       "the options. Exit status 2 means\nthat it could not be done.\n");
 }
 
 void

@@ -74,7 +74,7 @@ plan_place_step(const struct plan *plan, const struct plan_place *place)
 
 /* Counts, by step, what there will be if all of it is taken in that order. */
 static void
-count_room(struct plan *plan, const struct plan_place *place)
+count_room(struct plan *plan, const struct plan_place *place, int best)
 {
 	struct plan_place *core = &plan->places[place->core];
 	struct plan_group *group = plan->groups;
@@ -87,6 +87,7 @@ count_room(struct plan *plan, const struct plan_place *place)
 		plan->nb_groups++;
 	group->node = place->cpu->node;
 	group->room[step]++;
+	group->best += step == PLAN_CORE && rank(place->cpu) == best;
 	if (step != PLAN_ON_MAIN)
 		core->core_workers++;
 }
@@ -96,6 +97,7 @@ fill(struct plan *plan)
 {
 	const struct weir_machine *machine = plan->machine;
 	unsigned int i;
+	int best = 0;
 
 	for (i = 0; i < machine->nb_cpus; i++) {
 		/* EAL's sets of CPUs end there. */
@@ -110,7 +112,9 @@ fill(struct plan *plan)
 	plan->main = choose_main(plan);
 	plan->places[plan->places[plan->main].core].has_main = true;
 	for (i = 0; i < plan->nb_places; i++)
-		count_room(plan, &plan->places[i]);
+		best = RTE_MAX(best, rank(plan->places[i].cpu));
+	for (i = 0; i < plan->nb_places; i++)
+		count_room(plan, &plan->places[i], best);
 	for (i = 0; i < plan->nb_places; i++)
 		plan->places[i].core_workers = 0;
 }

@@ -48,6 +48,8 @@ struct plan_worker {
 struct plan_group {
 	int node;
 	unsigned int room[PLAN_STEPS]; /* CPUs by step, before any is taken */
+	unsigned int
+		best; /* cores of their own that the kernel leaves alone most */
 	unsigned int ports;
 	unsigned int needed; /* workers, if there is room */
 	unsigned int workers;

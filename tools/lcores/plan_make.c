@@ -92,7 +92,7 @@ want_for_queues(struct plan *plan)
 	for (i = 0; i < plan->nb_groups; i++) {
 		group = &plan->groups[i];
 		group->needed = group->ports * plan->queues;
-		room = group->room[PLAN_CORE];
+		room = group->best != 0 ? group->best : group->room[PLAN_CORE];
 		if (plan->request.mpps > 0) {
 			group->needed =
 				(group->needed + queues_a_core(plan) - 1) /
@@ -162,26 +162,6 @@ queues_for_workers(const struct plan *plan)
 	return queues;
 }
 
-static void
-decide_numbers(struct plan *plan)
-{
-	const struct plan_request *r = &plan->request;
-	double queues;
-
-	plan->queues = r->queues;
-	if (plan->queues == 0 && r->mpps > 0) {
-		queues = ceil(r->mpps / r->core_mpps);
-		plan->queues = (unsigned int)RTE_MIN(
-			queues, (double)RTE_MAX_QUEUES_PER_PORT);
-	}
-	if (r->workers != 0)
-		want_workers(plan);
-	if (plan->queues == 0)
-		plan->queues = queues_for_workers(plan);
-	if (r->workers == 0)
-		want_for_queues(plan);
-}
-
 /* No more workers than lcores that EAL has. */
 static void
 limit_workers(struct plan *plan)
@@ -199,6 +179,31 @@ limit_workers(struct plan *plan)
 			return;
 		most->workers--;
 	}
+}
+
+static void
+decide_numbers(struct plan *plan)
+{
+	const struct plan_request *r = &plan->request;
+	double queues;
+
+	plan->queues = r->queues;
+	/* As many as the load needs workers. */
+	if (plan->queues == 0 && r->mpps > 0) {
+		queues = ceil(r->mpps / r->core_mpps);
+		plan->queues = (unsigned int)RTE_MIN(
+			queues, (double)RTE_MAX_QUEUES_PER_PORT);
+	}
+	if (r->workers != 0)
+		want_workers(plan);
+	if (plan->queues == 0)
+		plan->queues = queues_for_workers(plan);
+	if (r->workers == 0)
+		want_for_queues(plan);
+	limit_workers(plan);
+	/* Where cores are short, more would not be even. */
+	if (r->queues == 0)
+		plan->queues = RTE_MIN(plan->queues, queues_for_workers(plan));
 }
 
 static void
@@ -329,7 +334,6 @@ plan_make(struct plan *plan)
 	unsigned int i;
 
 	decide_numbers(plan);
-	limit_workers(plan);
 	for (i = 0; i < plan->nb_groups; i++)
 		pick_workers(plan, i);
 	qsort(plan->workers, plan->nb_workers, sizeof(plan->workers[0]),

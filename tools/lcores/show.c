@@ -46,10 +46,12 @@ show_pages(FILE *out, const struct weir_machine_node *node)
 	for (i = 0; i < node->nb_pages; i++) {
 		if (node->pages[i].total == 0)
 			continue;
-		fprintf(out, "%s%llu x %s (%llu free)", separator,
+		fprintf(out, "%s%llu x %s", separator,
 			(unsigned long long)node->pages[i].total,
-			escape_bytes(node->pages[i].size, size, sizeof(size)),
-			(unsigned long long)node->pages[i].free);
+			escape_bytes(node->pages[i].size, size, sizeof(size)));
+		if (node->pages[i].free != node->pages[i].total)
+			fprintf(out, " (%llu free)",
+				(unsigned long long)node->pages[i].free);
 		separator = ", ";
 	}
 	if (separator[0] == 'h')

@@ -19,7 +19,7 @@ show_svg(FILE *out, const struct layout *layout);
 void
 show_summary(FILE *out, const struct layout *layout);
 
-/* "hugepages 1024 x 2 MiB (1000 free), 4 x 1 GiB (4 free)". */
+/* "hugepages 1024 x 2 MiB (1000 free), 4 x 1 GiB"; no number: all are. */
 void
 show_pages(FILE *out, const struct weir_machine_node *node);
 

@@ -367,6 +367,22 @@ show_map(struct page *page, const struct layout *layout)
 		show_lcore(page, layout, &layout->map->lcores[i]);
 }
 
+static void
+put_summary(struct page *page, const struct layout *layout)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return;
+	show_summary(out, layout);
+	if (fclose(out) == 0)
+		put_words(page, text, " ");
+	free(text);
+	end_line(page);
+}
+
 static bool
 has_mark(const struct layout *layout, char mark)
 {
@@ -411,8 +427,7 @@ show_text(FILE *out, const struct layout *layout)
 	unsigned int i;
 
 	page.core_size = widest_core(layout);
-	show_summary(out, layout);
-	fputc('\n', out);
+	put_summary(&page, layout);
 	for (i = 0; i < machine->nb_nodes; i++)
 		show_node(&page, layout, &machine->nodes[i]);
 	show_rest(&page, layout);

@@ -233,7 +233,7 @@ print_numbers(FILE *out, const struct plan *plan)
 			"# %g Mpps a port, %g Mpps a core: a queue has %g\n",
 			r->mpps, r->core_mpps, r->mpps / plan->queues);
 	if (r->mpps / plan->queues > r->core_mpps)
-		fputs("# a queue is more than a core does: some will be lost\n",
+		fputs("# a queue is more than a core does: packets will be lost\n",
 		      out);
 	for (i = 0; i < plan->nb_groups; i++) {
 		g = &plan->groups[i];
