@@ -86,10 +86,11 @@ check_nodes(const struct weir_machine *m)
 		fuzz_check(n->nb_pages <= WEIR_MACHINE_PAGE_SIZES);
 		for (j = 1; j < n->nb_pages; j++)
 			fuzz_check(n->pages[j - 1].size <= n->pages[j].size);
-		for (j = 0; j < m->nb_nodes; j++)
-			fuzz_check(weir_machine_distance(m, (int)n->id,
-							 (int)m->nodes[j].id) ==
-				   m->distances[i * m->nb_nodes + j]);
+		/* All pairs of a thousand nodes would take too long. */
+		j = m->nb_nodes - 1 - i;
+		fuzz_check(weir_machine_distance(m, (int)n->id,
+						 (int)m->nodes[j].id) ==
+			   m->distances[i * m->nb_nodes + j]);
 	}
 	for (i = 0; i < m->nb_nodes * m->nb_nodes; i++)
 		fuzz_check(m->distances[i] > 0);
