@@ -109,7 +109,7 @@ print_port(FILE *out, const struct plan *plan, unsigned int p)
 		print_item(out, item, "its node is not known");
 	else
 		print_item(out, item, "node %d", port->node);
-	if (port->node != near && port->node != WEIR_MACHINE_UNKNOWN)
+	if (port->node != near && port->node >= 0 && near >= 0)
 		fprintf(out, ", which has no CPU for a worker; node %d is next",
 			near);
 	if (port->nic != NULL && !is_bound(port->nic)) {
