@@ -27,8 +27,6 @@ struct scenario {
 	/* One round only, the first: what it asks for stays. */
 	bool once;
 	bool sized; /* what it does depends on `size` */
-	/* weir_options.task_cells; 0: the default. */
-	unsigned int task_cells;
 	void (*round)(struct weir_runtime *rt, double *figures);
 	/* After the shutdown; NULL: nothing is left to free. */
 	void (*end)(void);

@@ -91,8 +91,6 @@ read_arguments(int argc, char **argv, struct weir_options *options)
 	if (options->nb_workers < s->workers ||
 	    options->nb_workers > rte_lcore_count() - 1)
 		return NULL;
-	if (s->task_cells != 0)
-		options->task_cells = s->task_cells;
 	if (!s->sized)
 		return s;
 	size = (unsigned int)strtoul(argv[3], NULL, 10);

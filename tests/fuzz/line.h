@@ -3,14 +3,16 @@
 #ifndef LINE_H
 #define LINE_H
 
-/* The line that weir-testpmd prints to stderr when it refuses something. */
+/* The line that a program prints to stderr when it refuses something. */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "fuzz.h"
 
+#ifndef LINE_BEGIN
 #define LINE_BEGIN "weir-testpmd: "
+#endif
 
 static FILE *line_stderr;
 static char *line_text;

@@ -72,6 +72,14 @@ def static(installed):
     installed.hello(installed.build(*libs, "-lnuma", "-lpthread"))
 
 
+def lcores_tool(installed):
+    """It runs where it was installed, and its manual is there."""
+    program = os.path.join(find(installed.folder, "weir-lcores"), "weir-lcores")
+    check("usage: weir-lcores" in run(program, "--help"), "no help")
+    check(find(installed.folder, "weir-lcores.1").endswith("/man1"),
+          "the manual is in no folder of manuals")
+
+
 def main():
     build = os.path.abspath(os.path.join(os.path.dirname(sys.argv[1]),
                                          "..", ".."))
@@ -80,6 +88,7 @@ def main():
         installed = Installed(build, folder)
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
+        tap.run("weir-lcores and its manual", lcores_tool, installed)
     tap.finish()
 
 
