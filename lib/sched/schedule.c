@@ -300,7 +300,7 @@ init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	if (state != NULL)
 		memcpy(t->bytes, state, ops->state_size);
-	else
+	else if (ops->state_size > 0)
 		memset(t->bytes, 0, ops->state_size);
 }
 
@@ -360,13 +360,12 @@ next_id(struct weir_runtime *rt, struct core *c)
 }
 
 /* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
-static struct task *
+static inline struct task *
 alloc_cell(struct core *c, struct node *home, size_t size)
 {
 	struct task *t;
 
-	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
-			     size);
+	t = cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL, size);
 	if (unlikely(t == NULL))
 		return NULL;
 	if (c != NULL)
@@ -376,16 +375,23 @@ alloc_cell(struct core *c, struct node *home, size_t size)
 	return t;
 }
 
-struct task *
-weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state,
-		 const struct weir_spawn_attr *attr)
+static inline struct task *
+alloc_task(struct core *c, struct node *home, const struct weir_task_ops *ops,
+	   const void *state, const struct weir_spawn_attr *attr)
 {
 	struct task *t = alloc_cell(c, home, ops->state_size);
 
 	if (likely(t != NULL))
 		init_task(t, home, ops, state, attr);
 	return t;
+}
+
+struct task *
+weir__task_alloc(struct core *c, struct node *home,
+		 const struct weir_task_ops *ops, const void *state,
+		 const struct weir_spawn_attr *attr)
+{
+	return alloc_task(c, home, ops, state, attr);
 }
 
 void *
@@ -407,16 +413,20 @@ weir__object_free(void *object)
 	weir__cell_put(container_of(object, struct task, bytes));
 }
 
-void
-weir__task_announce(struct core *c, struct task *t)
+static inline void
+announce(struct weir_runtime *rt, struct core *c, struct task *t)
 {
-	const struct weir_runtime *rt = node_of_home(t->home)->rt;
-
-	t->id = next_id(node_of_home(t->home)->rt, c);
+	t->id = next_id(rt, c);
 	TRACE_FP(task_spawn, t->id, t->ops->name,
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
 	note_woken(rt, c, t);
 	task_hook(t, task_spawn);
+}
+
+void
+weir__task_announce(struct core *c, struct task *t)
+{
+	announce(node_of_home(t->home)->rt, c, t);
 }
 
 struct weir_join *
@@ -436,16 +446,19 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__task_alloc(c, home, ops, state, attr);
+	t = alloc_task(c, home, ops, state, attr);
 	if (unlikely(t == NULL)) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	weir__task_announce(c, t);
-	if (likely(weir__owned_insert(&home->home.owned, t,
-				      c != NULL ? c->worker->idle_bit : 0)))
-		weir__place(t);
-	else
+	announce(rt, c, t);
+	if (unlikely(!weir__owned_insert(&home->home.owned, t,
+					 c != NULL ? c->worker->idle_bit : 0)))
 		weir__task_refuse(t);
+	else if (likely(c != NULL && c->worker->node == home &&
+			!task_is_local(t)))
+		schedule_here(c, t);
+	else
+		weir__place(t);
 	return (struct weir_join *)t;
 }

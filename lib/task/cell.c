@@ -22,11 +22,9 @@
 #include <errno.h>
 
 #include <rte_malloc.h>
-#include <rte_prefetch.h>
 
 #include "base/race.h"
 #include "task/cell.h"
-#include "task/task.h"
 
 /* Cells in a chunk that a depot grows by. */
 #define GROW_CELLS 1024u
@@ -37,12 +35,7 @@
 static_assert(offsetof(struct task, bytes) + 48 == CELL_MIN_SIZE,
 	      "room for state");
 static_assert(CELL_CLASS_MALLOC < 8, "task.size_class has three bits");
-
-/* A cell that holds nothing. */
-struct cell {
-	struct cell *next;
-	struct cell *next_batch; /* in the first one of a batch */
-};
+static_assert(CELL_MAX_SIZE % WEIR_CACHE_LINE == 0, "classes are lines");
 
 /* Its cells come behind it. */
 struct cell_chunk {
@@ -53,9 +46,6 @@ struct cell_chunk {
 
 static const uint16_t class_sizes[CELL_CLASSES] = { 128, 192, 256, 384, 512 };
 
-/* By size in lines, rounded up. */
-static const uint8_t class_by_lines[] = { 0, 0, 0, 1, 2, 3, 3, 4, 4 };
-
 static void
 stock_init(struct cell_stock *s)
 {
@@ -63,28 +53,21 @@ stock_init(struct cell_stock *s)
 }
 
 /* Takes one that is at hand, or NULL. */
-static inline void *
+static void *
 stock_take(struct cell_stock *s, size_t size)
 {
-	struct cell *c = s->head;
-
-	if (unlikely(c == NULL)) {
+	if (s->head == NULL) {
 		if (s->fresh != s->fresh_end) {
 			s->fresh += size;
 			return s->fresh - size;
 		}
-		c = s->spare;
-		if (c == NULL)
+		if (s->spare == NULL)
 			return NULL;
+		s->head = s->spare;
 		s->spare = NULL;
 		s->n = CELL_BATCH;
 	}
-	s->head = c->next;
-	s->n--;
-	/* It comes next, and has been given back some time ago. */
-	rte_prefetch0(s->head);
-	rte_prefetch0((char *)s->head + WEIR_CACHE_LINE);
-	return c;
+	return stock_pop(s);
 }
 
 /* Puts one back. Returns a batch that is too much, or NULL (C3). */
@@ -281,10 +264,13 @@ take(struct cell_depot *d, struct cell_stock *s, size_t size,
 }
 
 static struct task *
-alloc_large(const struct cell_pools *p, size_t size)
+alloc_large(const struct cell_pools *p, size_t state_size)
 {
+	size_t size = offsetof(struct task, bytes) + state_size;
 	struct task *t;
 
+	if (size < state_size)
+		return NULL;
 	t = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket);
 	if (t == NULL)
 		return NULL;
@@ -296,22 +282,18 @@ alloc_large(const struct cell_pools *p, size_t size)
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
-	size_t size = offsetof(struct task, bytes) + state_size;
 	struct cell_stock *s = NULL;
+	struct task *t = NULL;
 	unsigned int cls;
-	struct task *t;
 
-	if (unlikely(size < state_size))
-		return NULL;
-	if (unlikely(size > class_sizes[CELL_CLASSES - 1]))
-		return alloc_large(p, size);
-	cls = class_by_lines[(size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE];
-	t = NULL;
-	if (likely(c != NULL && c->pools == p)) {
+	if (state_size > CELL_STATE_MAX)
+		return alloc_large(p, state_size);
+	cls = cell_class(state_size);
+	if (c != NULL && c->pools == p) {
 		s = &c->stock[cls];
 		t = stock_take(s, class_sizes[cls]);
 	}
-	if (unlikely(t == NULL)) {
+	if (t == NULL) {
 		t = take(&p->depot[cls], s, class_sizes[cls], p->socket);
 		if (t == NULL)
 			return NULL;

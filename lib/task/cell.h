@@ -15,15 +15,18 @@
 
 #include <stddef.h>
 
+#include <rte_prefetch.h>
+
 #include "base/common.h"
 #include "base/lock.h"
-
-struct task;
+#include "task/task.h"
 
 /* Cells of 128, 192, 256, 384 and 512 bytes. */
 #define CELL_CLASSES 5
 #define CELL_CLASS_MALLOC CELL_CLASSES
 #define CELL_MIN_SIZE 128
+#define CELL_MAX_SIZE 512
+#define CELL_STATE_MAX (CELL_MAX_SIZE - offsetof(struct task, bytes))
 
 /*
  * Cells that a stock and its depot exchange. Smaller: more of them meet at the
@@ -31,7 +34,12 @@ struct task;
  */
 #define CELL_BATCH 64
 
-struct cell;
+/* A cell that holds nothing. */
+struct cell {
+	struct cell *next;
+	struct cell *next_batch; /* in the first one of a batch */
+};
+
 struct cell_chunk;
 
 /* Cells at hand. One user at a time. */
@@ -87,6 +95,54 @@ weir__cell_cache_fini(struct cell_cache *c);
  */
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size);
+
+/* Takes the one that was given back last, if there is one. */
+static inline struct cell *
+stock_pop(struct cell_stock *s)
+{
+	struct cell *c = s->head;
+
+	if (unlikely(c == NULL))
+		return NULL;
+	s->head = c->next;
+	s->n--;
+	/* It comes next, and has been given back some time ago. */
+	rte_prefetch0(s->head);
+	rte_prefetch0((char *)s->head + WEIR_CACHE_LINE);
+	return c;
+}
+
+/* The size class of a state that is not too large for any. */
+static inline unsigned int
+cell_class(size_t state_size)
+{
+	/* By lines, four bits each. */
+	const uint64_t classes = UINT64_C(0x443321000);
+	size_t size = offsetof(struct task, bytes) + state_size;
+
+	return classes >> (size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE * 4 &
+	       7;
+}
+
+/* As weir__cell_alloc(), without a call when there is one at hand. */
+static inline struct task *
+cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
+{
+	struct task *t = NULL;
+	unsigned int cls;
+
+	if (likely(c != NULL && c->pools == p &&
+		   state_size <= CELL_STATE_MAX)) {
+		cls = cell_class(state_size);
+		t = (struct task *)stock_pop(&c->stock[cls]);
+		if (likely(t != NULL)) {
+			t->size_class = cls & 7;
+			return t;
+		}
+	}
+	return weir__cell_alloc(p, c, state_size);
+}
+
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
 

@@ -27,7 +27,8 @@ __wrap_weir__cell_pools_fini(struct cell_pools *p)
 void
 __wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 {
-	c->pools = p;
+	/* Nothing is at hand: cell_alloc() comes here. */
+	*c = (struct cell_cache){ .pools = p };
 }
 
 void

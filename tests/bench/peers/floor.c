@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * No peer but a bound: what this machine takes for the memory and the atomics of
+ * a scenario without a runtime. There are no queues that others look into, no
+ * counters, clocks, budgets or sources here; nothing can be stolen, stopped or
+ * listed.
+ *
+ *	floor SCENARIO WORKERS
+ *
+ * prints a sample as ../sched.c does. A task has the two cache lines of Weir's
+ * smallest. Others may wake or cancel it at any time, so it takes a swap of its
+ * state to begin a turn, to wait, to be woken and to end, and a channel one for
+ * each operation: these are counted below, and made on words that nobody else
+ * has.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CELLS 10000u
+#define JOINS 50000u
+#define DEPTH 1000u
+#define YIELDERS 200u
+#define YIELDS 1000u
+#define PARTNERS 1000u
+#define TRIPS 100u
+#define TIMERS 100000u
+#define SPINS 100000u
+#define SPIN_STEPS 470u
+#define ROUNDS_NS UINT64_C(400000000)
+#define MOST_ROUNDS 10000u
+
+struct cell {
+	_Alignas(128) atomic_uint_fast64_t state;
+	void (*run)(struct cell *);
+	struct cell *next;
+	uint64_t rest[13];
+};
+
+_Static_assert(sizeof(struct cell) == 128, "two lines");
+
+static struct cell cells[2 * CELLS];
+static struct cell *unused;
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* One change of a state word that others might change too. */
+static inline void
+swap(atomic_uint_fast64_t *state)
+{
+	uint_fast64_t old = atomic_load_explicit(state, memory_order_acquire);
+
+	while (!atomic_compare_exchange_weak(state, &old, old + 64))
+		;
+}
+
+static inline void
+swaps(atomic_uint_fast64_t *state, unsigned int n)
+{
+	while (n-- > 0)
+		swap(state);
+}
+
+static void
+nothing(struct cell *c)
+{
+	c->rest[12]++;
+}
+
+static inline struct cell *
+spawn(void)
+{
+	struct cell *c = unused;
+
+	unused = c->next;
+	memset(c->rest, 0, sizeof(c->rest));
+	atomic_store_explicit(&c->state, 0, memory_order_relaxed);
+	/* The compiler is not to know what it runs. */
+	*(void (*volatile *)(struct cell *)) & c->run = nothing;
+	return c;
+}
+
+static inline void
+end(struct cell *c)
+{
+	c->next = unused;
+	unused = c;
+}
+
+/* Begins a turn, and ends. */
+static inline void
+run(struct cell *c)
+{
+	swap(&c->state);
+	c->run(c);
+	swap(&c->state);
+}
+
+static double
+spawn_local(void)
+{
+	static struct cell *joins[CELLS];
+	unsigned int i;
+
+	for (i = 0; i < CELLS; i++)
+		joins[i] = spawn();
+	for (i = 0; i < CELLS; i++)
+		run(joins[i]);
+	for (i = 0; i < CELLS; i++)
+		end(joins[i]);
+	return CELLS;
+}
+
+/* The one that awaits says so, waits, is woken and begins a turn. */
+static double
+spawn_join(void)
+{
+	struct cell *driver = spawn(), *c;
+	unsigned int i;
+
+	for (i = 0; i < JOINS; i++) {
+		c = spawn();
+		swaps(&driver->state, 2);
+		run(c);
+		swaps(&driver->state, 2);
+		end(c);
+	}
+	end(driver);
+	return JOINS;
+}
+
+static double
+chained_spawn(void)
+{
+	struct cell *c = spawn(), *next;
+	unsigned int i;
+
+	for (i = 0; i < DEPTH; i++) {
+		next = spawn();
+		run(c);
+		end(c);
+		c = next;
+	}
+	end(c);
+	return DEPTH;
+}
+
+/* A task that yields waits, woken already, and begins a turn. */
+static double
+yield_many(void)
+{
+	static struct cell *tasks[YIELDERS];
+	unsigned int i, j;
+
+	for (i = 0; i < YIELDERS; i++)
+		tasks[i] = spawn();
+	for (j = 0; j < YIELDS; j++) {
+		for (i = 0; i < YIELDERS; i++) {
+			swap(&tasks[i]->state);
+			tasks[i]->run(tasks[i]);
+			swap(&tasks[i]->state);
+		}
+	}
+	for (i = 0; i < YIELDERS; i++)
+		end(tasks[i]);
+	return (double)YIELDERS * YIELDS;
+}
+
+/*
+ * A and B, and two oneshots with a swap for each of their ends. A waits once:
+ * four swaps of its state besides its first turn and its end.
+ */
+static double
+ping_pong_oneshot(void)
+{
+	struct cell *a, *b, *there, *back;
+	unsigned int i;
+
+	for (i = 0; i < PARTNERS; i++) {
+		a = spawn();
+		there = spawn();
+		back = spawn();
+		b = spawn();
+		swaps(&there->state, 2);
+		swaps(&back->state, 2);
+		swaps(&a->state, 3);
+		run(b);
+		run(a);
+		end(there);
+		end(back);
+		end(b);
+		end(a);
+	}
+	return PARTNERS;
+}
+
+/*
+ * Either side sends, wakes the other, gets in line for the answer and waits;
+ * then the other begins a turn, with the value in its hands.
+ */
+static double
+ping_pong_chan(void)
+{
+	struct cell *side[2], *channel[2];
+	unsigned int i, j, k;
+
+	for (i = 0; i < PARTNERS; i++) {
+		for (k = 0; k < 2; k++) {
+			side[k] = spawn();
+			channel[k] = spawn();
+		}
+		for (j = 0; j < TRIPS; j++) {
+			for (k = 0; k < 2; k++) {
+				swap(&channel[k]->state);
+				swap(&side[!k]->state);
+				swap(&channel[!k]->state);
+				swap(&side[k]->state);
+				swap(&side[!k]->state);
+				side[!k]->run(side[!k]);
+			}
+		}
+		for (k = 0; k < 2; k++) {
+			end(side[k]);
+			end(channel[k]);
+		}
+	}
+	return (double)PARTNERS * TRIPS;
+}
+
+/* A task that sleeps: three lines, of which a timer is one. */
+struct sleeper {
+	_Alignas(64) atomic_uint_fast64_t state;
+	void (*run)(struct cell *);
+	uint64_t rest[22];
+};
+
+_Static_assert(sizeof(struct sleeper) == 192, "three lines");
+
+static uint64_t due[TIMERS];
+
+static int
+by_due(const void *a, const void *b)
+{
+	uint64_t x = due[*(const uint32_t *)a], y = due[*(const uint32_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+/* The order in which timers of random times are due. */
+static const uint32_t *
+order_of_timers(void)
+{
+	static uint32_t order[TIMERS];
+	uint64_t x = UINT64_C(88172645463325252);
+	unsigned int i;
+
+	if (due[0] != 0)
+		return order;
+	for (i = 0; i < TIMERS; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		due[i] = x;
+		order[i] = i;
+	}
+	qsort(order, TIMERS, sizeof(order[0]), by_due);
+	return order;
+}
+
+/*
+ * No wheel: the order in which they are due is known before. Each task begins a
+ * turn and waits, in the order in which they lie in memory; is woken, begins
+ * another and ends, in that in which they are due.
+ */
+static double
+timers(void)
+{
+	static struct sleeper sleepers[TIMERS];
+	static struct cell nobody;
+	const uint32_t *order = order_of_timers();
+	struct sleeper *s;
+	unsigned int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		s = &sleepers[i];
+		memset(s->rest, 0, sizeof(s->rest));
+		*(void (*volatile *)(struct cell *)) & s->run = nothing;
+		swaps(&s->state, 2);
+	}
+	for (i = 0; i < TIMERS; i++) {
+		s = &sleepers[order[i]];
+		s->rest[21]++;
+		swaps(&s->state, 2);
+		s->run(&nobody);
+		swap(&s->state);
+	}
+	return TIMERS;
+}
+
+static uint64_t
+spin(uint64_t x, unsigned int n)
+{
+	while (n-- > 0) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+	}
+	return x;
+}
+
+/* A share of the work on a CPU of its own. */
+static void *
+spin_share(void *arg)
+{
+	unsigned int share = *(unsigned int *)arg, i;
+	volatile uint64_t x = 88172645463325252;
+
+	for (i = 0; i < share; i++)
+		x = spin(x, SPIN_STEPS);
+	return NULL;
+}
+
+/* What is had of two CPUs at once, of what they give one by one. */
+static double
+fan_out_steal(unsigned int workers)
+{
+	unsigned int share = SPINS / workers, i;
+	uint64_t begin = now_ns(), alone, all;
+	pthread_t threads[8];
+
+	spin_share(&share);
+	alone = now_ns() - begin;
+	begin = now_ns();
+	for (i = 0; i < workers; i++)
+		pthread_create(&threads[i], NULL, spin_share, &share);
+	for (i = 0; i < workers; i++)
+		pthread_join(threads[i], NULL);
+	all = now_ns() - begin;
+	return (double)alone / (double)all;
+}
+
+static const struct {
+	const char *name;
+	double (*round)(void); /* returns how many of the unit it took */
+} scenarios[] = {
+	{ "spawn_local", spawn_local },
+	{ "spawn_join", spawn_join },
+	{ "chained_spawn", chained_spawn },
+	{ "yield_many", yield_many },
+	{ "ping_pong_oneshot", ping_pong_oneshot },
+	{ "ping_pong_chan", ping_pong_chan },
+	{ "timers", timers },
+};
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+median_round(double (*round)(void))
+{
+	static double figures[MOST_ROUNDS];
+	uint64_t until, begin;
+	unsigned int n = 0;
+	double units;
+
+	round();
+	until = now_ns() + ROUNDS_NS;
+	do {
+		begin = now_ns();
+		units = round();
+		figures[n++] = (double)(now_ns() - begin) / units;
+	} while (now_ns() < until && n < MOST_ROUNDS);
+	qsort(figures, n, sizeof(figures[0]), by_size);
+	return figures[n / 2];
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned int workers, i;
+
+	if (argc != 3)
+		return 2;
+	workers = (unsigned int)strtoul(argv[2], NULL, 10);
+	if (workers == 0 || workers > 8)
+		return 2;
+	if (strcmp(argv[1], "fan_out_steal") == 0) {
+		printf("figures %.4f\n", fan_out_steal(workers));
+		return 0;
+	}
+	for (i = 0; i < 2 * CELLS; i++)
+		end(&cells[i]);
+	for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (strcmp(scenarios[i].name, argv[1]) != 0)
+			continue;
+		printf("figures %.4f\n", median_round(scenarios[i].round));
+		return 0;
+	}
+	return 2;
+}
