@@ -274,7 +274,7 @@ weir__cell_put(struct task *t)
 	struct core *c = core_of(rt);
 
 	if (c != NULL) {
-		weir__cell_free(&node->home.cells, &c->cells, t);
+		cell_free(&node->home.cells, &c->cells, t);
 		atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
 	} else {
 		weir__cell_free(&node->home.cells, NULL, t);

@@ -146,4 +146,24 @@ cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
 
+/* As weir__cell_free(), without a call when it goes to others at hand. */
+static inline void
+cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
+{
+	unsigned int cls = t->size_class;
+	struct cell *cell = (struct cell *)t;
+	struct cell_stock *s;
+
+	if (likely(c != NULL && c->pools == p && cls < CELL_CLASSES)) {
+		s = &c->stock[cls];
+		if (likely(s->n > 0 && s->n < CELL_BATCH - 1)) {
+			cell->next = s->head;
+			s->head = cell;
+			s->n++;
+			return;
+		}
+	}
+	weir__cell_free(p, c, t);
+}
+
 #endif
