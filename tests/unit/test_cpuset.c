@@ -148,7 +148,8 @@ mounts_may_show_a_part_of_the_groups(void **state)
 	      "4", "012");
 	/* What is elsewhere says nothing; neither does what begins alike. */
 	check(GROUP("0::/podium") MOUNTS(
-		      "35 31 0:32 /pod /cg rw - cgroup2 c rw") "/cg/cpuset.cpus.effective = 4\n",
+		      "35 31 0:32 /pod /cg rw - cgroup2 c rw") "/cg/cpuset.cpus.effective = 4\n"
+							       "/cgium/cpuset.cpus.effective = 5\n",
 	      "0-7", "012");
 	check(GROUP("0::/../b")
 		      MOUNTS(V2) "/cg2/cpuset.cpus.effective = 4\n"
