@@ -364,6 +364,9 @@ damaged_machines_are_refused(void **state)
 		      "node0/distance = 256\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
 		{ CPU "present = 0\n" NODE "online = 0\n" NODE
+		      "node0/distance = 0\n",
+		  "test:4: not a distance of 1 to 255 for each node" },
+		{ CPU "present = 0\n" NODE "online = 0\n" NODE
 		      "node0/distance = 1x\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
 		{ CPU "present = 0\n" NODE "online = 3\n" NODE
