@@ -65,6 +65,15 @@ check_nodes(const struct weir_machine *m)
 		fuzz_check(m->distances[i] > 0);
 }
 
+/* A domain of more than four digits has no zero in front. */
+static bool
+is_before(const char *a, const char *b)
+{
+	if (strlen(a) != strlen(b))
+		return strlen(a) < strlen(b);
+	return strcmp(a, b) < 0;
+}
+
 static void
 check_nics(const struct weir_machine *m)
 {
@@ -74,7 +83,7 @@ check_nics(const struct weir_machine *m)
 	for (i = 0; i < m->nb_nics; i++) {
 		n = &m->nics[i];
 		fuzz_check(strlen(n->address) >= strlen("0000:00:00.0"));
-		fuzz_check(i == 0 || strcmp(n[-1].address, n->address) != 0);
+		fuzz_check(i == 0 || is_before(n[-1].address, n->address));
 		fuzz_check(n->node == WEIR_MACHINE_UNKNOWN ||
 			   weir_machine_node_get(m, n->node) != NULL);
 	}
