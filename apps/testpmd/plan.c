@@ -365,7 +365,7 @@ plan_make(struct plan *plan, const struct options *o)
 	if (rc != STATUS_OK)
 		return rc;
 	for (i = 0; i < plan->nb_workers; i++)
-		plan->nodes[i] = (int)weir_lcore_node(plan->lcores[i]);
+		plan->nodes[i] = weir_lcore_node(plan->lcores[i]);
 	/* A device on no node in particular: near the first worker. */
 	for (i = 0; i < plan->nb_ports; i++)
 		if (plan->ports[i].node < 0)

@@ -484,13 +484,15 @@ weir_runtime_nb_workers(const struct weir_runtime *rt)
 	return rt->nb_workers;
 }
 
-unsigned int
+int
 weir_lcore_node(unsigned int lcore)
 {
 	struct place place = { .lcore = lcore };
 
+	if (!rte_lcore_is_enabled(lcore))
+		return -EINVAL;
 	weir__topology_locate(&place, 1);
-	return place.node;
+	return (int)place.node;
 }
 
 int

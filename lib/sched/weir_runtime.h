@@ -389,8 +389,10 @@ weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
  * also when --lcores has put it elsewhere.
  *
  * Reads sysfs, which takes some milliseconds. Any thread.
+ *
+ * @return The kernel's number, or -EINVAL if EAL has no such lcore.
  */
-WEIR_API unsigned int
+WEIR_API int
 weir_lcore_node(unsigned int lcore);
 
 /** The place of an EAL lcore, or -ENOENT. Any thread. */

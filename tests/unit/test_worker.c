@@ -353,6 +353,8 @@ unknown_workers_have_no_counts(void **state)
 		-ENOENT);
 	assert_int_equal(weir_runtime_worker_of_lcore(rig.rt, RTE_MAX_LCORE),
 			 -ENOENT);
+	assert_int_equal(weir_lcore_node(RTE_MAX_LCORE), -EINVAL);
+	assert_int_equal(weir_lcore_node(RTE_MAX_LCORE - 1), -EINVAL);
 }
 
 /* Nothing to do for long: then one task must still wake a worker up. */
