@@ -27,6 +27,7 @@ struct plan {
 	struct port ports[RTE_MAX_ETHPORTS];
 	unsigned int nb_workers;	    /* now: maps change it */
 	unsigned int lcores[RTE_MAX_LCORE]; /* of the first workers */
+	int nodes[RTE_MAX_LCORE];	    /* and where they are */
 	unsigned int nb_spare;
 	unsigned int spare[RTE_MAX_LCORE]; /* lcores that may become workers */
 	unsigned int nb_streams;
