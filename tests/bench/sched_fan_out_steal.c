@@ -54,7 +54,7 @@ round_of(struct weir_runtime *rt, double *figures)
 	double spin_ns = drive(rt, &measure_spin_ops, NULL) / SPINS;
 
 	figures[0] = TASKS * spin_ns / weir_runtime_nb_workers(rt) /
-		     crowd(rt, &work_ops, TASKS);
+		     crowd(rt, &work_ops, TASKS, NULL);
 }
 
 const struct scenario fan_out_steal = {
