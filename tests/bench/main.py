@@ -89,8 +89,9 @@ def run_scenarios(args):
         for line in (*table.rows(name, scenario, result),
                      *table.notes(name, scenario, result)):
             say(line)
-    if args.json:
-        report.write(args.json, now)
+        # Each time: a run takes long, and may not come to its end.
+        if args.json:
+            report.write(args.json, now)
     if args.svg:
         report.write_text(args.svg, table.draw(now))
     worse = compare(args, now)

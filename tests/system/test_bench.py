@@ -5,9 +5,10 @@ timed here; the figures are made up."""
 import argparse
 import contextlib
 import os
+import random
 import tempfile
 
-from weirtest import check
+from weirtest import check, seed
 from benchtest import (MACHINE, SVG, check_picture, equal, expect_failure, near,
                        report_of, run_all)
 
@@ -68,8 +69,21 @@ def ratios_are_of_neighbours_and_more_is_better():
 def noise_comes_from_both_spreads():
     calm, wild = [1.0] * 7, [0.9, 0.9, 0.9, 1.0, 1.1, 1.1, 1.1]
     equal(figures.noise(calm, calm), figures.LEAST_NOISE)
-    near(figures.noise(calm, wild), figures.spread(wild))
-    near(figures.noise(wild, wild), 2 ** 0.5 * figures.spread(wild))
+    near(figures.noise(calm, wild),
+         figures.NOISE_FACTOR * figures.spread(wild))
+    near(figures.noise(wild, wild),
+         figures.NOISE_FACTOR * 2 ** 0.5 * figures.spread(wild))
+
+
+def what_is_the_same_seldom_looks_worse():
+    rng = random.Random(seed())
+
+    def samples():
+        return [rng.gauss(1, 0.03) for _ in range(7)]
+    worse = sum(figures.change("s", "p", samples(), samples()).worse
+                for _ in range(2000))
+    # About 4; the bound is one that no seed in a lifetime reaches.
+    check(worse <= 25, f"{worse} of 2000")
 
 
 def worse_is_beyond_the_noise():
@@ -109,6 +123,24 @@ def a_comparison_says_what_got_worse():
 
 
 # Rounds
+
+def patience_ends():
+    class Busy:
+        """A machine that is never quiet, and takes ten seconds to say so."""
+        asked = []
+
+        def wait_quiet(self, seconds):
+            self.asked.append(seconds)
+            return 10
+
+    said = []
+    patience = rounds.Patience(Busy(), 15, said.append)
+    for _ in range(4):
+        patience.wait()
+    equal(Busy.asked, [15, 5])
+    equal(len(said), 1)
+    check("after 15 s" in said[0], said[0])
+
 
 def undisturbed_rounds_count_first():
     def round_with(foreign):
@@ -176,6 +208,19 @@ def rows_have_ratio_and_goal():
                          "2.00"])
     note, = table.notes("made_up", scenario, result)
     check(note.endswith("goal 2.00, nothing required: ok"), note)
+
+
+def the_goal_is_for_the_best_peer_whichever_it_is():
+    def measured(best):
+        scenario = made_up([], [], peers=[Peer("a", None, 1.5),
+                                          Peer("b", None, None)],
+                           measure=lambda _s, program: Sample(
+                               {"weir": 1.0, best: 2.0}.get(program, 3.0), 0.0))
+        result = run(scenario)
+        weir = list(table.rows("made_up", scenario, result))[1].split()
+        return result["best_peer"], weir[-2:], table.chart_row("x", result)[1:3]
+    equal(measured("a"), ("a", ["2.000", "1.50"], (2.0, 1.5)))
+    equal(measured("b"), ("b", ["2.000", "1.50"], (2.0, 1.5)))
 
 
 def rows_without_a_peer_have_no_ratio():
@@ -274,16 +319,19 @@ if __name__ == "__main__":
         spread_is_between_the_quartiles,
         ratios_are_of_neighbours_and_more_is_better,
         noise_comes_from_both_spreads,
+        what_is_the_same_seldom_looks_worse,
         worse_is_beyond_the_noise,
         only_what_both_reports_have_is_compared,
         a_comparison_of_nothing_fails,
         a_comparison_says_what_got_worse,
+        patience_ends,
         undisturbed_rounds_count_first,
         disturbed_rounds_are_taken_again,
         peers_are_run_by_turns_if_they_are_there,
         the_best_peer_depends_on_what_is_better,
         a_ratio_below_what_is_required_is_not_ok,
         rows_have_ratio_and_goal,
+        the_goal_is_for_the_best_peer_whichever_it_is,
         rows_without_a_peer_have_no_ratio,
         bars_are_well_formed,
         a_report_is_drawn_with_a_row_for_each_scenario,

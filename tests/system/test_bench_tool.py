@@ -76,6 +76,12 @@ def good_command_lines_pass():
         equal(tool("--check", *args), (0, "", []))
 
 
+def a_scenario_has_one_goal_beside_peers():
+    for name, scenario in bench.SCENARIOS.items():
+        goals = [peer.name for peer in scenario.peers if peer.goal is not None]
+        check(len(goals) <= 1, f"{name} has goals for {goals}")
+
+
 def names_stand_for_scenarios():
     equal(bench.scenario_names("spawn_local"), ["spawn_local_1",
                                                 "spawn_local_2"])
@@ -295,6 +301,7 @@ if __name__ == "__main__":
     run_all([
         mistakes_are_named,
         good_command_lines_pass,
+        a_scenario_has_one_goal_beside_peers,
         names_stand_for_scenarios,
         the_list_has_all,
         a_file_that_cannot_be_written_is_known_first,
