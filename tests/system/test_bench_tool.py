@@ -20,6 +20,7 @@ import costs
 import forward
 import growth
 import main as bench
+import peers
 import report
 import sched_scenarios
 from scenario import Sample, Setup
@@ -187,6 +188,39 @@ def programs_that_fail_are_failures():
     expect_failure("status 0", shell, "echo figures x")
 
 
+# Peers
+
+SOURCES = {"tokio": "tokio/main.rs", "smol": "smol/main.rs", "go": "go/main.go",
+           "tbb": "tbb.cpp"}
+
+
+def peers_know_their_scenarios():
+    for name, scenario in sched_scenarios.SCENARIOS.items():
+        for peer in scenario.peers:
+            if peer.name not in SOURCES:
+                continue
+            with open(f"tests/bench/peers/{SOURCES[peer.name]}",
+                      encoding="utf-8") as f:
+                check(f'"{name.rpartition("_")[0]}"' in f.read(),
+                      f"{peer.name} does not know {name}")
+
+
+def a_peer_that_cannot_be_had_is_left_out():
+    def attempt(argv):
+        return "no luck" if argv[-1] == "go" else None
+    said = []
+    kept, peers.attempt = peers.attempt, attempt
+    try:
+        equal(peers.prepare(["go", "tbb"], said.append), frozenset(["tbb"]))
+    finally:
+        peers.attempt = kept
+    equal(said, ["note: no peer go: no luck"])
+    equal(peers.attempt(["sh", "-c", "echo first; echo why; exit 1"]), "why")
+    equal(peers.attempt(["true"]), None)
+    equal(peers.attempt([peers.BUILD, "nobody"]),
+          "tests/bench/peers/build: no peer 'nobody'")
+
+
 # Growth
 
 def sizes_without_memory_are_left_out():
@@ -311,6 +345,8 @@ if __name__ == "__main__":
         lcores_share_two_cpus,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
+        peers_know_their_scenarios,
+        a_peer_that_cannot_be_had_is_left_out,
         sizes_without_memory_are_left_out,
         growth_is_measured_by_curve,
         growth_is_drawn,
