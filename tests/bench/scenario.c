@@ -84,12 +84,11 @@ await_all(struct weir_context *ctx, struct weir_join **joins, unsigned int n,
 }
 
 double
-drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
-      const void *state)
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver)
 {
 	uint64_t cycles;
 
-	must(weir_runtime_block_on(rt, driver, state, &cycles) == 0,
+	must(weir_runtime_block_on(rt, driver, NULL, &cycles) == 0,
 	     "the driver failed");
 	return ns_of(cycles);
 }

@@ -53,8 +53,7 @@ start(struct weir_runtime *rt, const struct weir_task_ops *ops,
 
 /* Runs a driver task, whose result is the TSC cycles that it measured; in ns. */
 double
-drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
-      const void *state);
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver);
 
 /*
  * A driver task spawns n tasks, whose state begins as zeros, and awaits each: ns
