@@ -259,8 +259,15 @@ def growth_is_drawn():
     svg = check_picture(growth.draw(origin, {**fields, "tasks": {}}))
     equal(len(svg.findall(f"{SVG}polyline")),
           sum(len(f.curves) for f in growth.FIELDS[1:]))
-    # One size, of no cost.
-    check_picture(chart.fields("one", [("a", "ns", {"b": [(1, 0.0)]})]))
+    # One size.
+    check_picture(chart.fields("one", [("a", "ns", {"b": [(1, 10.0)]})]))
+
+
+def lines_are_around_all_values():
+    equal(chart.levels(3.0, 40.0), [2, 5, 10, 20, 50])
+    equal(chart.levels(20.0, 20.0), [20, 50])
+    equal(chart.levels(99.0, 101.0), [50, 100, 200])
+    equal(chart.levels(1.0, 1000.0)[::3], [1, 10, 100, 1000])
 
 
 # Instructions
@@ -350,6 +357,7 @@ if __name__ == "__main__":
         sizes_without_memory_are_left_out,
         growth_is_measured_by_curve,
         growth_is_drawn,
+        lines_are_around_all_values,
         setting_up_drops_out_of_the_difference,
         the_page_keeps_the_budgets,
         the_page_is_written_anew,
