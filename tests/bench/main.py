@@ -72,6 +72,10 @@ def compare(args, now):
     say()
     for line in table.change_lines(changes):
         say(line)
+    left_out = set(now["scenarios"]) - {c.scenario for c in changes}
+    if left_out:
+        say(f"note: not compared, for want of a peer or an older run: "
+            f"{' '.join(sorted(left_out))}")
     return any(c.worse for c in changes)
 
 

@@ -4,6 +4,7 @@ timed here; the figures are made up."""
 
 import argparse
 import contextlib
+import io
 import os
 import random
 import tempfile
@@ -120,6 +121,55 @@ def a_comparison_says_what_got_worse():
         lines = list(table.change_lines(figures.changes(args.compare, new)))
         equal(len(lines), 1)
         check(lines[0].endswith("WORSE" if worse else "ok"), lines[0])
+
+
+class QuietMachine:
+    cpus = (0, 1)
+
+    def wait_quiet(self, _seconds):
+        return 0
+
+
+def run_tool(folder, scenarios, *options):
+    """Status, output and report of a run with scenarios of ours."""
+    path = os.path.join(folder, "now.json")
+    kept = bench.SCENARIOS, bench.Machine
+    bench.SCENARIOS, bench.Machine = scenarios, QuietMachine
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            status = bench.run_scenarios(bench.parse_arguments(
+                [*scenarios, "--json", path, *options]))
+    finally:
+        bench.SCENARIOS, bench.Machine = kept
+    return status, out.getvalue(), report.read(path)
+
+
+def a_whole_run_is_kept_drawn_and_compared():
+    def both(value):
+        return {"fast": made_up([value] * 7, [4.0] * 7),
+                "alone": made_up([value] * 7, [], peers=[])}
+
+    with tempfile.TemporaryDirectory() as folder:
+        old = os.path.join(folder, "old.json")
+        svg = os.path.join(folder, "now.svg")
+        status, out, first = run_tool(folder, both(1.0), "--svg", svg)
+        equal(status, 0)
+        equal(first["scenarios"]["fast"]["ratios"]["peer"]["median"], 4.0)
+        equal(first["setup"]["reps"], 7)
+        with open(svg, encoding="utf-8") as f:
+            check_picture(f.read())
+        check("4.000" in out, "no ratio in the table")
+        report.write(old, first)
+        for value, status in ((1.0, 0), (0.5, 0), (1.1, 1)):
+            got, out, _ = run_tool(folder, both(value), "--compare", old)
+            equal(got, status)
+            check("note: not compared" in out and "alone" in out,
+                  "it is not said what was not compared")
+            equal("WORSE" in out, bool(status))
+        # What is required fails a run on its own.
+        got, _, _ = run_tool(folder, {"fast": made_up(
+            [1.0] * 7, [4.0] * 7, peers=[Peer("peer", 5.0, None)])})
+        equal(got, 1)
 
 
 # Rounds
@@ -324,6 +374,7 @@ if __name__ == "__main__":
         only_what_both_reports_have_is_compared,
         a_comparison_of_nothing_fails,
         a_comparison_says_what_got_worse,
+        a_whole_run_is_kept_drawn_and_compared,
         patience_ends,
         undisturbed_rounds_count_first,
         disturbed_rounds_are_taken_again,
