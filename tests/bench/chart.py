@@ -89,36 +89,49 @@ def bars(title, rows):
     return document(bottom + 30, title, parts)
 
 
+def levels(least, most):
+    """Where lines are drawn, on a scale of powers, so that all lies between."""
+    steps = [m * 10.0 ** power for power in range(math.floor(
+        math.log10(least)), math.ceil(math.log10(most)) + 1) for m in (1, 2, 5)]
+    low = max(s for s in steps if s <= least)
+    high = min(s for s in steps if s >= most and s > low)
+    return [s for s in steps if low <= s <= high]
+
+
+def share(value, least, most):
+    """How far a value is from the least to the most, on a scale of powers."""
+    return math.log(value / least) / math.log(most / least)
+
+
 def curves(y, name, unit, series):
-    """One field of two curves at most: {label: [(x, value), ...]}, the x on a
-    scale of powers."""
+    """One field of two curves at most: {label: [(x, value), ...]}, both on
+    scales of powers, so that a slope is a power of growth."""
     left, right, height = FIELD
     points = [p for those in series.values() for p in those]
-    top = 1.1 * max(value for _, value in points) or 1.0
-    least = math.log2(min(x for x, _ in points))
-    most = max(math.log2(max(x for x, _ in points)), least + 1e-9)
+    lines = levels(min(v for _, v in points), max(v for _, v in points))
+    sizes = sorted({x for x, _ in points})
 
-    def at(x, value):
-        return (left + (math.log2(x) - least) / (most - least) * (right - left),
-                y + height - value / top * height)
+    def across(x):
+        # One size alone has no scale.
+        return (left + (right - left) * share(x, sizes[0], sizes[-1])
+                if len(sizes) > 1 else left)
+
+    def down(value):
+        return y + height * (1 - share(value, lines[0], lines[-1]))
 
     parts = [text(10, y - 12, f"{name} ({unit})", "title")]
-    for i in range(5):
-        level = y + height - height * i / 4
-        parts += [line(left, level, right, level, "axis"),
-                  text(left - 6, level + 4, f"{top * i / 4:.3g}", "dim end")]
-    for x in sorted({x for x, _ in points}):
-        parts.append(text(at(x, 0)[0], y + height + 18, f"{x:,}",
-                          "dim middle"))
+    for level in lines:
+        parts += [line(left, down(level), right, down(level), "axis"),
+                  text(left - 6, down(level) + 4, f"{level:,g}", "dim end")]
+    for x in sizes:
+        parts.append(text(across(x), y + height + 18, f"{x:,}", "dim middle"))
     for i, (label, those) in enumerate(series.items()):
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in
-                        (at(*p) for p in those))
-        parts += [f'<polyline points="{path}" class="c{i % 2} curve"/>',
-                  *(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" '
-                    f'class="c{i % 2}"/>' for a, b in
-                    (at(*p) for p in those)),
+        path = " ".join(f"{across(x):.1f},{down(v):.1f}" for x, v in those)
+        parts += [f'<polyline points="{path}" class="c{i} curve"/>',
+                  *(f'<circle cx="{across(x):.1f}" cy="{down(v):.1f}" r="3" '
+                    f'class="c{i}"/>' for x, v in those),
                   f'<circle cx="{right + 14}" cy="{y + 12 + 20 * i}" r="4" '
-                  f'class="c{i % 2}"/>',
+                  f'class="c{i}"/>',
                   text(right + 24, y + 16 + 20 * i, label)]
     return parts
 

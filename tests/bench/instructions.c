@@ -6,7 +6,7 @@
  *	instructions [EAL options] -- MECHANISM N
  *
  * performs N operations, a multiple of BATCH. What counts is what runs inside
- * measured(), less what runs inside aside(): instructions.py has callgrind
+ * measured(), less what runs inside aside(): costs.py has callgrind
  * collect just that. A runtime of the calling thread alone, whose intervals are
  * counted in ticks and not taken from the clock, runs the same instructions each
  * time.
@@ -80,7 +80,7 @@ static const struct weir_task_ops nothing_ops = {
 	.poll = nothing,
 };
 
-/* Waits to be woken again and again; a task's waker is the program's. */
+/* Tasks that wait to be woken again and again, and their wakers. */
 static struct weir_waker *wakers[BATCH];
 static unsigned int nb_wakers;
 
@@ -130,7 +130,7 @@ static const struct weir_task_ops receive_ops = {
 	.poll = receive_poll,
 };
 
-/* A driver: a step a turn, then what is spawned is awaited, until none is left. */
+/* A driver: a step, then what it has spawned is awaited, then the next step. */
 struct driver {
 	step_fn *step;
 	unsigned int steps;
@@ -254,6 +254,7 @@ static void
 wake(struct weir_runtime *rt)
 {
 	drive(rt, spawn_waiters, 1);
+	must(nb_wakers == BATCH, "a task has not begun to wait");
 	drive(rt, wake_measured, operations / BATCH);
 	drop_wakers();
 }
@@ -268,6 +269,7 @@ static void
 poll(struct weir_runtime *rt)
 {
 	drive(rt, spawn_waiters, 1);
+	must(nb_wakers == BATCH, "a task has not begun to wait");
 	measured(run_woken, rt);
 	drop_wakers();
 }

@@ -72,6 +72,10 @@ def compare(args, now):
     say()
     for line in table.change_lines(changes):
         say(line)
+    left_out = set(now["scenarios"]) - {c.scenario for c in changes}
+    if left_out:
+        say(f"note: not compared, for want of a peer or an older run: "
+            f"{' '.join(sorted(left_out))}")
     return any(c.worse for c in changes)
 
 
@@ -89,8 +93,9 @@ def run_scenarios(args):
         for line in (*table.rows(name, scenario, result),
                      *table.notes(name, scenario, result)):
             say(line)
-    if args.json:
-        report.write(args.json, now)
+        # Each time: a run takes long, and may not come to its end.
+        if args.json:
+            report.write(args.json, now)
     if args.svg:
         report.write_text(args.svg, table.draw(now))
     worse = compare(args, now)

@@ -84,18 +84,18 @@ await_all(struct weir_context *ctx, struct weir_join **joins, unsigned int n,
 }
 
 double
-drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
-      const void *state)
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver)
 {
 	uint64_t cycles;
 
-	must(weir_runtime_block_on(rt, driver, state, &cycles) == 0,
+	must(weir_runtime_block_on(rt, driver, NULL, &cycles) == 0,
 	     "the driver failed");
 	return ns_of(cycles);
 }
 
 struct crowd {
 	uint64_t took;
+	uint64_t spawning;
 	uint64_t begin;
 	const struct weir_task_ops *ops;
 	struct weir_join **joins;
@@ -116,6 +116,7 @@ crowd_poll(struct weir_context *ctx, void *state)
 						      c->ops, NULL, NULL);
 			must(c->joins[i] != NULL, "no task");
 		}
+		c->spawning = rte_rdtsc() - c->begin;
 	}
 	if (await_all(ctx, c->joins, c->n, &c->next) == WEIR_PENDING)
 		return WEIR_PENDING;
@@ -127,20 +128,24 @@ static const struct weir_task_ops crowd_ops = {
 	.name = "driver",
 	.state_size = sizeof(struct crowd),
 	.poll = crowd_poll,
-	.result_size = sizeof(uint64_t),
+	.result_size = 2 * sizeof(uint64_t),
 };
 
 double
-crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n)
+crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n,
+      double *spawn_ns)
 {
 	struct crowd c = { .ops = ops, .n = n };
-	double ns;
+	uint64_t cycles[2];
 
 	/* Touched, so that the round does not pay for its pages. */
 	c.joins = malloc(n * sizeof(c.joins[0]));
 	must(c.joins != NULL, "no memory for handles");
 	memset(c.joins, 0xff, n * sizeof(c.joins[0]));
-	ns = drive(rt, &crowd_ops, &c);
+	must(weir_runtime_block_on(rt, &crowd_ops, &c, cycles) == 0,
+	     "the driver failed");
 	free(c.joins);
-	return ns;
+	if (spawn_ns != NULL)
+		*spawn_ns = ns_of(cycles[1]);
+	return ns_of(cycles[0]);
 }

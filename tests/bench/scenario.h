@@ -51,15 +51,16 @@ start(struct weir_runtime *rt, const struct weir_task_ops *ops,
 
 /* Runs a driver task, whose result is the TSC cycles that it measured; in ns. */
 double
-drive(struct weir_runtime *rt, const struct weir_task_ops *driver,
-      const void *state);
+drive(struct weir_runtime *rt, const struct weir_task_ops *driver);
 
 /*
  * A driver task spawns n tasks, whose state begins as zeros, and awaits each: ns
- * from the first spawn to the last join.
+ * from the first spawn to the last join. *spawn_ns: those of spawning; may be
+ * NULL.
  */
 double
-crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n);
+crowd(struct weir_runtime *rt, const struct weir_task_ops *ops, unsigned int n,
+      double *spawn_ns);
 
 /* TSC cycles in ns. */
 double

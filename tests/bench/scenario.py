@@ -16,7 +16,8 @@ Scenario = collections.namedtuple(
 Figure = collections.namedtuple("Figure", "unit limit")
 
 # required, goal: how many times as good as the peer Weir must, should be;
-# required None: the goal is all there is yet; goal None: there is none.
+# required None: the goal is all there is yet; goal None: there is none. One peer
+# of a scenario has a goal: the one that is the best where nothing disturbs.
 # built: a program of tests/bench/peers, which --peers adds.
 Peer = collections.namedtuple("Peer", "name required goal built",
                               defaults=(False,))

@@ -65,7 +65,7 @@ static const struct weir_task_ops driver_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = drive(rt, &driver_ops, NULL) / LINKS;
+	figures[0] = drive(rt, &driver_ops) / LINKS;
 }
 
 const struct scenario chained_spawn = {

@@ -51,10 +51,10 @@ static const struct weir_task_ops measure_spin_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	double spin_ns = drive(rt, &measure_spin_ops, NULL) / SPINS;
+	double spin_ns = drive(rt, &measure_spin_ops) / SPINS;
 
 	figures[0] = TASKS * spin_ns / weir_runtime_nb_workers(rt) /
-		     crowd(rt, &work_ops, TASKS);
+		     crowd(rt, &work_ops, TASKS, NULL);
 }
 
 const struct scenario fan_out_steal = {

@@ -64,7 +64,7 @@ begin(struct weir_runtime *rt)
 		start(rt, &receive_ops, &sources[i]);
 	}
 	while (atomic_u64_load(&waiting, RELAXED) < size)
-		crowd(rt, &turns_ops, 1);
+		crowd(rt, &turns_ops, 1, NULL);
 }
 
 static void
@@ -72,8 +72,8 @@ round_of(struct weir_runtime *rt, double *figures)
 {
 	if (sources == NULL)
 		begin(rt);
-	figures[0] = crowd(rt, &turns_ops, 1) / TURNS;
-	figures[1] = crowd(rt, &turns_ops, MANY) / MANY / TURNS;
+	figures[0] = crowd(rt, &turns_ops, 1, NULL) / TURNS;
+	figures[1] = crowd(rt, &turns_ops, MANY, NULL) / MANY / TURNS;
 }
 
 static void

@@ -118,7 +118,7 @@ static const struct weir_task_ops driver_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = drive(rt, &driver_ops, NULL) / PAIRS / TRIPS;
+	figures[0] = drive(rt, &driver_ops) / PAIRS / TRIPS;
 }
 
 const struct scenario ping_pong_chan = {

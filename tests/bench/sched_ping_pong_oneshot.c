@@ -81,7 +81,7 @@ static const struct weir_task_ops ping_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = crowd(rt, &ping_ops, PAIRS) / PAIRS;
+	figures[0] = crowd(rt, &ping_ops, PAIRS, NULL) / PAIRS;
 }
 
 const struct scenario ping_pong_oneshot = {

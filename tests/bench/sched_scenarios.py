@@ -110,7 +110,7 @@ SCENARIOS = {
                 {2: peers("tbb", "tokio", "smol", "go")},
                 higher_is_better=True, limit=0.97),
     **scenarios("mpsc", "two senders on a worker, a receiver on another",
-                "ns/value", {2: peers("tokio", "smol")}),
+                "ns/value", {2: [peer("go", 3.0), *peers("tokio", "smol")]}),
     **scenarios("timers", "100,000 tasks sleep for up to a second; what that "
                 "costs, and how late they run", "ns/timer",
                 {1: [peer("rte_timer", 4.0), *peers("tokio", "smol", "go")],

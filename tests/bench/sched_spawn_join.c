@@ -47,7 +47,7 @@ static const struct weir_task_ops driver_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = drive(rt, &driver_ops, NULL) / PAIRS;
+	figures[0] = drive(rt, &driver_ops) / PAIRS;
 }
 
 const struct scenario spawn_join = {

@@ -98,7 +98,7 @@ round_of(struct weir_runtime *rt, double *figures)
 {
 	double before = busy_ns(rt);
 
-	drive(rt, &driver_ops, NULL);
+	drive(rt, &driver_ops);
 	figures[0] = (busy_ns(rt) - before) / TIMERS;
 	qsort(late, TIMERS, sizeof(late[0]), by_size);
 	figures[1] = late[TIMERS / 2];

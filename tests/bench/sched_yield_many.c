@@ -24,7 +24,7 @@ static const struct weir_task_ops yielder_ops = {
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	figures[0] = crowd(rt, &yielder_ops, TASKS) / (TASKS * YIELDS);
+	figures[0] = crowd(rt, &yielder_ops, TASKS, NULL) / (TASKS * YIELDS);
 }
 
 const struct scenario yield_many = {

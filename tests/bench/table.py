@@ -11,14 +11,21 @@ def percent(share):
     return f"{100 * share:.1f}%"
 
 
+def goal_of(result):
+    """What a scenario asks for of Weir beside its best peer, whichever of them
+    that is today; None: nothing."""
+    return next((r["goal"] for r in result["ratios"].values()
+                 if r["goal"] is not None), None)
+
+
 def ratio_cells(result, program):
     """Weir's ratio to a peer and the goal; of Weir itself, to the best one."""
-    best = result["best_peer"]
-    r = result["ratios"].get(best if program == "weir" else program)
+    is_weir = program == "weir"
+    r = result["ratios"].get(result["best_peer"] if is_weir else program)
     if r is None:
         return ["", ""]
-    goal = "-" if r["goal"] is None else f"{r['goal']:.2f}"
-    return [f"{r['median']:.3f}", goal]
+    goal = goal_of(result) if is_weir else r["goal"]
+    return [f"{r['median']:.3f}", "-" if goal is None else f"{goal:.2f}"]
 
 
 def rows(name, scenario, result):
@@ -71,7 +78,7 @@ def chart_row(name, result):
     if best is None:
         return name, None, None, f"{weir['median']:.2f} {result['unit']}"
     r = result["ratios"][best]
-    return (name, r["median"], r["goal"],
+    return (name, r["median"], goal_of(result),
             f"{r['median']:.2f} of {best}; spread {percent(r['spread'])}")
 
 

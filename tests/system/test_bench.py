@@ -1,60 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/bench: what it makes of samples, files and command lines. Nothing is
-timed here; figures are made up, or instructions."""
+"""tools/bench: what it makes of samples, and of reports of older runs. Nothing is
+timed here; the figures are made up."""
 
 import argparse
-import collections
 import contextlib
-import itertools
-import json
+import io
 import os
-import shutil
-import subprocess
-import sys
+import random
 import tempfile
-import xml.etree.ElementTree as xml
 
-from weirtest import Skip, Tap, check
+from weirtest import check, seed
+from benchtest import (MACHINE, SVG, check_picture, equal, expect_failure, near,
+                       report_of, run_all)
 
-ROOT = os.path.normpath(os.path.join(os.path.dirname(
-    os.path.abspath(__file__)), "..", ".."))
-PROGRAM = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
-
-import chart  # noqa: E402
-import costs  # noqa: E402
-import figures  # noqa: E402
-import forward  # noqa: E402
-import growth  # noqa: E402
-import main as bench  # noqa: E402
-import report  # noqa: E402
-import rounds  # noqa: E402
-import sched_scenarios  # noqa: E402
-import table  # noqa: E402
-from machine import FOREIGN_LIMIT, Failure  # noqa: E402
-from scenario import Figure, Peer, Sample, Scenario, Setup  # noqa: E402
-
-SVG = "{http://www.w3.org/2000/svg}"
-FakeMachine = collections.namedtuple("FakeMachine", "cpus")
-MACHINE = FakeMachine(sorted(os.sched_getaffinity(0))[:1])
-
-
-def equal(got, wanted):
-    check(got == wanted, f"{got!r}, not {wanted!r}")
-
-
-def near(got, wanted):
-    check(abs(got - wanted) < 1e-9, f"{got!r}, not {wanted!r}")
-
-
-def expect_failure(part, function, *args):
-    try:
-        function(*args)
-    except Failure as failure:
-        check(part in str(failure), f"'{failure}' does not say '{part}'")
-        check("\n" not in str(failure), f"'{failure}' is not one line")
-    else:
-        check(False, f"no failure; expected '{part}'")
+import chart
+import figures
+import main as bench
+import report
+import rounds
+import table
+from machine import FOREIGN_LIMIT
+from scenario import Figure, Peer, Sample, Scenario, Setup
 
 
 class NoWait:
@@ -84,14 +50,6 @@ def run(scenario, reps=7, built=frozenset()):
     return rounds.run(scenario, Setup(MACHINE, 1, None, built), reps, NoWait())
 
 
-def report_of(**scenarios):
-    """A report with these: {name: {peer: samples of the ratio}}."""
-    return {"setup": {"commit": "abc", "date": "2026-01-02T03:04:05Z"},
-            "scenarios": {name: {"ratios": {
-                peer: {"samples": samples} for peer, samples in peers.items()}}
-                for name, peers in scenarios.items()}}
-
-
 # Samples
 
 def spread_is_between_the_quartiles():
@@ -112,8 +70,21 @@ def ratios_are_of_neighbours_and_more_is_better():
 def noise_comes_from_both_spreads():
     calm, wild = [1.0] * 7, [0.9, 0.9, 0.9, 1.0, 1.1, 1.1, 1.1]
     equal(figures.noise(calm, calm), figures.LEAST_NOISE)
-    near(figures.noise(calm, wild), figures.spread(wild))
-    near(figures.noise(wild, wild), 2 ** 0.5 * figures.spread(wild))
+    near(figures.noise(calm, wild),
+         figures.NOISE_FACTOR * figures.spread(wild))
+    near(figures.noise(wild, wild),
+         figures.NOISE_FACTOR * 2 ** 0.5 * figures.spread(wild))
+
+
+def what_is_the_same_seldom_looks_worse():
+    rng = random.Random(seed())
+
+    def samples():
+        return [rng.gauss(1, 0.03) for _ in range(7)]
+    worse = sum(figures.change("s", "p", samples(), samples()).worse
+                for _ in range(2000))
+    # About 4; the bound is one that no seed in a lifetime reaches.
+    check(worse <= 25, f"{worse} of 2000")
 
 
 def worse_is_beyond_the_noise():
@@ -152,7 +123,74 @@ def a_comparison_says_what_got_worse():
         check(lines[0].endswith("WORSE" if worse else "ok"), lines[0])
 
 
+class QuietMachine:
+    cpus = (0, 1)
+
+    def wait_quiet(self, _seconds):
+        return 0
+
+
+def run_tool(folder, scenarios, *options):
+    """Status, output and report of a run with scenarios of ours."""
+    path = os.path.join(folder, "now.json")
+    kept = bench.SCENARIOS, bench.Machine
+    bench.SCENARIOS, bench.Machine = scenarios, QuietMachine
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            status = bench.run_scenarios(bench.parse_arguments(
+                [*scenarios, "--json", path, *options]))
+    finally:
+        bench.SCENARIOS, bench.Machine = kept
+    return status, out.getvalue(), report.read(path)
+
+
+def a_whole_run_is_kept_drawn_and_compared():
+    def both(value):
+        return {"fast": made_up([value] * 7, [4.0] * 7),
+                "alone": made_up([value] * 7, [], peers=[])}
+
+    with tempfile.TemporaryDirectory() as folder:
+        old = os.path.join(folder, "old.json")
+        svg = os.path.join(folder, "now.svg")
+        status, out, first = run_tool(folder, both(1.0), "--svg", svg)
+        equal(status, 0)
+        equal(first["scenarios"]["fast"]["ratios"]["peer"]["median"], 4.0)
+        equal(first["setup"]["reps"], 7)
+        with open(svg, encoding="utf-8") as f:
+            check_picture(f.read())
+        check("4.000" in out, "no ratio in the table")
+        report.write(old, first)
+        for value, status in ((1.0, 0), (0.5, 0), (1.1, 1)):
+            got, out, _ = run_tool(folder, both(value), "--compare", old)
+            equal(got, status)
+            check("note: not compared" in out and "alone" in out,
+                  "it is not said what was not compared")
+            equal("WORSE" in out, bool(status))
+        # What is required fails a run on its own.
+        got, _, _ = run_tool(folder, {"fast": made_up(
+            [1.0] * 7, [4.0] * 7, peers=[Peer("peer", 5.0, None)])})
+        equal(got, 1)
+
+
 # Rounds
+
+def patience_ends():
+    class Busy:
+        """A machine that is never quiet, and takes ten seconds to say so."""
+        asked = []
+
+        def wait_quiet(self, seconds):
+            self.asked.append(seconds)
+            return 10
+
+    said = []
+    patience = rounds.Patience(Busy(), 15, said.append)
+    for _ in range(4):
+        patience.wait()
+    equal(Busy.asked, [15, 5])
+    equal(len(said), 1)
+    check("after 15 s" in said[0], said[0])
+
 
 def undisturbed_rounds_count_first():
     def round_with(foreign):
@@ -222,6 +260,19 @@ def rows_have_ratio_and_goal():
     check(note.endswith("goal 2.00, nothing required: ok"), note)
 
 
+def the_goal_is_for_the_best_peer_whichever_it_is():
+    def measured(best):
+        scenario = made_up([], [], peers=[Peer("a", None, 1.5),
+                                          Peer("b", None, None)],
+                           measure=lambda _s, program: Sample(
+                               {"weir": 1.0, best: 2.0}.get(program, 3.0), 0.0))
+        result = run(scenario)
+        weir = list(table.rows("made_up", scenario, result))[1].split()
+        return result["best_peer"], weir[-2:], table.chart_row("x", result)[1:3]
+    equal(measured("a"), ("a", ["2.000", "1.50"], (2.0, 1.5)))
+    equal(measured("b"), ("b", ["2.000", "1.50"], (2.0, 1.5)))
+
+
 def rows_without_a_peer_have_no_ratio():
     scenario = made_up([1.0] * 7, [], peers=[], limit=0.5,
                        more=(Figure("us p99", 10), Figure("us p50", None)),
@@ -235,14 +286,6 @@ def rows_without_a_peer_have_no_ratio():
     equal([note.rpartition(": ")[2] for note in
            table.notes("made_up", scenario, result)], ["not reached", "ok"])
     equal(table.chart_row("made_up", result)[1:3], (None, None))
-
-
-def check_picture(text):
-    """It is XML, without anything from elsewhere, and suits both schemes."""
-    for part in ("href", "url(", "@import", "@font-face", "<script"):
-        check(part not in text, f"the picture has {part}")
-    check("prefers-color-scheme: dark" in text, "it knows no dark page")
-    return xml.fromstring(text)
 
 
 def bars_are_well_formed():
@@ -321,322 +364,29 @@ def a_report_says_where_it_comes_from():
     check(origin["versions"]["weir"], "no version")
 
 
-# Command lines
-
-def tool(*args):
-    done = subprocess.run([sys.executable, "-B", "tests/bench/main.py", *args],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr.splitlines()
-
-
-def mistakes_are_named():
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as damaged, \
-         tempfile.NamedTemporaryFile("w", suffix=".json") as other:
-        damaged.write("{")
-        damaged.flush()
-        json.dump(report_of(mpsc_2={"p": [1.0]}), other)
-        other.flush()
-        for args, part in (
-                (["forward_nul"], "no scenario 'forward_nul'"),
-                ([""], "no scenario ''"),
-                (["--reps", "6"], "--reps: must be a whole number, 7 to 9999, "
-                 "not '6'"),
-                (["--seconds", "0"], "--seconds: must be"),
-                (["--patience", "-1"], "--patience"),
-                (["--compare", "/not/there"], "--compare /not/there: No such"),
-                (["--compare", damaged.name], f"--compare {damaged.name}: not "
-                 "JSON"),
-                (["--compare", other.name, "forward_null"],
-                 f"--compare {other.name}: has no scenario of this run"),
-                (["growth", "spawn_local"], "growth: goes alone"),
-                (["instructions", "growth"], "goes alone"),
-                (["--compare", "x", "growth"], "--compare: not with growth"),
-                (["--page"], "--page: only with instructions"),
-                (["instructions", "--svg", "x"], "--svg: not with"),
-                (["instructions", "--peers"], "--peers: not with instructions"),
-                (["growth", "--peers"], "--peers: not with growth"),
-                (["--nothing"], "--nothing")):
-            status, out, errors = tool("--check", *args)
-            equal((status, out, len(errors)), (2, "", 1))
-            check(errors[0].startswith("tools/bench: ") and part in errors[0],
-                  f"'{errors[0]}' does not say '{part}'")
-
-
-def good_command_lines_pass():
-    for args in ([], ["forward_null"], ["spawn_local", "--peers"],
-                 ["forward_matrix"], ["forward_queues"], ["growth"],
-                 ["instructions", "--page"], ["--reps", "7", "--svg", "x"]):
-        equal(tool("--check", *args), (0, "", []))
-
-
-def names_stand_for_scenarios():
-    equal(bench.scenario_names("spawn_local"), ["spawn_local_1",
-                                                "spawn_local_2"])
-    equal(bench.scenario_names("forward_null"), ["forward_null"])
-    matrix = bench.scenario_names("forward_matrix")
-    wanted = {f"forward_{p}_{m}_b{b}_w{w}" for p, m, b, w in itertools.product(
-        ("null", "ring"), ("io", "macswap"), (1, 4, 32, 256), (1, 2))}
-    equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)})
-    by_default = bench.parse_arguments([]).scenarios
-    check("forward_null" in by_default and "idle_fd" in by_default
-          and not set(matrix) & set(by_default), "not what runs by default")
-
-
-def the_list_has_all():
-    status, out, errors = tool("--list")
-    equal((status, errors), (0, []))
-    equal([line.split()[0] for line in out.splitlines()],
-          [*bench.SCENARIOS, *bench.OTHERS])
-
-
-def a_file_that_cannot_be_written_is_known_first():
-    try:
-        report.writable("/not/there/report.json")
-    except OSError as error:
-        check("/not/there/report.json" in str(error), str(error))
-    else:
-        check(False, "it can be written")
-
-
-# Programs
-
-WEIR_OUTPUT = """\
-port 0 statistics
-  RX-packets: 100          RX-missed: 0          RX-errors: 0
-  Rx-pps:            {}
-  Tx-pps:            7
-port 1 statistics
-  Rx-pps:            {}
-"""
-TESTPMD_OUTPUT = """
-  ######################## NIC statistics for port 0  ########################
-  RX-packets: 10 RX-missed: 0          RX-bytes:  2
-  Throughput (since last show)
-  Rx-pps:     {}          Rx-bps:  5
-  ######################## NIC statistics for port 1  ########################
-  Rx-pps:     {}          Rx-bps:  6
-"""
-
-
-def rates_are_read_of_both_programs():
-    for output in (WEIR_OUTPUT, TESTPMD_OUTPUT):
-        text = output.format(0, 0) + output.format(10, 20)
-        equal(forward.received(text, 2), [0, 30])
-        equal(forward.received(text, 3), [])
-        equal(forward.received("", 2), [])
-        rates = forward.rates_when(forward.Traffic(("a", "b")), 1)
-        equal(rates(output.format(0, 0)), None)
-        equal(rates(text), [30])
-
-
-def a_second_that_is_not_whole_does_not_count():
-    half = WEIR_OUTPUT.format(10, 20).partition("port 1")[0]
-    equal(forward.received(WEIR_OUTPUT.format(1, 2) + half, 2), [3])
-
-
-def both_programs_get_the_same_traffic():
-    traffic = forward.Traffic(("net_ring0", "net_ring1"), "macswap", 4, 2, 3, 64)
-    options = forward.options(traffic)
-    for name, value in (("--forward-mode", "macswap"), ("--burst", "4"),
-                        ("--nb-cores", "2"), ("--rxq", "3"), ("--txq", "3"),
-                        ("--rxd", "64"), ("--txd", "64")):
-        equal(options[options.index(name) + 1], value)
-    check("--tx-first" in options, "nothing is put in")
-    check("--tx-first" not in forward.options(
-        forward.Traffic(("net_null0", "net_null1"))), "null ports need no start")
-
-
-def lcores_share_two_cpus():
-    setup = Setup(FakeMachine((3, 5)), 1, None, frozenset())
-    for workers, lcores in ((1, "0@3,1@5"), (2, "0@3,1@5,2@3"),
-                            (4, "0@3,1@5,2@3,3@5,4@3")):
-        eal = sched_scenarios.eal_arguments(setup, workers)
-        equal(eal[eal.index("--lcores") + 1], lcores)
-        if workers < 3:
-            eal = forward.eal_arguments(setup, workers=workers)
-            equal(eal[eal.index("--lcores") + 1], lcores)
-
-
-def shell(script):
-    setup = Setup(MACHINE, 1, None, frozenset())
-    return sched_scenarios.sample(setup, "peer", "scenario",
-                                  ["sh", "-c", script])
-
-
-def figures_of_a_program_are_its_sample():
-    sample = shell("echo figures 1.5000 20.0000; exit 0")
-    equal((sample.value, sample.more), (1.5, (20.0,)))
-
-
-def programs_that_fail_are_failures():
-    expect_failure("status 3: no runtime", shell, "echo no runtime >&2; exit 3")
-    expect_failure("peer, scenario", shell, "echo figures 1.0000; exit 3")
-    expect_failure("status 0", shell, "echo figures x")
-
-
-# Growth
-
-def sizes_without_memory_are_left_out():
-    field = growth.FIELDS[0]
-    few, many = growth.split_by_memory(field, 1 << 30)
-    equal((few, many), (field.sizes, []))
-    few, many = growth.split_by_memory(
-        field, growth.memory_mb(field, 1000) + growth.SPARE_MB)
-    check(1000 in few and 10000000 in many, f"{few}, {many}")
-    equal(few + many, field.sizes)
-    equal(growth.split_by_memory(field, 0), ([], field.sizes))
-    check(growth.available_mb() > 0, "no memory")
-
-
-def growth_is_measured_by_curve():
-    field = growth.Field("made", "up", "ns", [1, 2], [
-        growth.Curve("a", "one", 0), growth.Curve("b", "one", 1),
-        growth.Curve("c", "two", 0)])
-    samples = {"one": Sample(1.0, 0.0, (2.0,)), "two": Sample(3.0, 0.0)}
-    equal([growth.value_of(samples, c) for c in field.curves], [1.0, 2.0, 3.0])
-    setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
-    equal(growth.command(setup, field, "one", 5)[-3:], ["one", "1", "5"])
-    equal(growth.command(setup, field._replace(by_workers=True), "one", 5)[-2:],
-          ["one", "5"])
-
-
-def growth_is_drawn():
-    origin = report_of()["setup"]
-    fields = {f.name: {size: {c.label: {"median": float(size)}
-                              for c in f.curves} for size in f.sizes}
-              for f in growth.FIELDS}
-    svg = check_picture(growth.draw(origin, fields))
-    equal(len(svg.findall(f"{SVG}polyline")),
-          sum(len(f.curves) for f in growth.FIELDS))
-    # What there was no memory for is no chart.
-    svg = check_picture(growth.draw(origin, {**fields, "tasks": {}}))
-    equal(len(svg.findall(f"{SVG}polyline")),
-          sum(len(f.curves) for f in growth.FIELDS[1:]))
-    # One size, of no cost.
-    check_picture(chart.fields("one", [("a", "ns", {"b": [(1, 0.0)]})]))
-
-
-# Instructions
-
-def setting_up_drops_out_of_the_difference():
-    equal(costs.per_operation(1000 + 50 * 10, 1000 + 50 * 20, 10), 50.0)
-    expect_failure("counts 5", costs.per_operation, 5, 5, 10)
-
-
-def the_page_keeps_the_budgets():
-    page = costs.on_page(costs.read_page())
-    equal(list(page), [m.name for m in costs.MECHANISMS])
-    for m in costs.MECHANISMS:
-        budget, now = page[m.name]
-        equal((m.name, budget), (m.name, m.budget))
-        check(0 < now <= budget, f"{m.name}: {now} of {budget} instructions")
-    # So the rest of the table is what would be written.
-    values = {name: now for name, (_, now) in page.items()}
-    equal(costs.with_figures(costs.read_page(), values), costs.read_page())
-
-
-def the_page_is_written_anew():
-    values = {m.name: 10.0 * i for i, m in enumerate(costs.MECHANISMS)}
-    text = costs.with_figures("a\n\n| x |\n|---|\n| `old` | 1 |\n\nb\n", values)
-    equal({name: now for name, (_, now) in costs.on_page(text).items()}, values)
-    check(text.startswith("a\n") and text.endswith("|\n\nb\n")
-          and "old" not in text, "the rest has changed")
-    expect_failure("has no table", costs.with_figures, "a\n", values)
-
-
-def need_valgrind():
-    if shutil.which("valgrind") is None:
-        raise Skip("valgrind is not installed")
-
-
-def instructions_are_the_same_each_time():
-    need_valgrind()
-    for mechanism in ("yield", "complete"):
-        equal(costs.count(PROGRAM, mechanism, 1280),
-              costs.count(PROGRAM, mechanism, 1280))
-
-
-def every_mechanism_is_counted():
-    need_valgrind()
-    for m in costs.MECHANISMS:
-        check(costs.count(PROGRAM, m.name, 128) > 0, f"{m.name} takes nothing")
-
-
-def a_program_that_fails_under_valgrind_is_named():
-    need_valgrind()
-    expect_failure("nothing under valgrind: status 2", costs.count, PROGRAM,
-                   "nothing", 128)
-    expect_failure("yield under valgrind: status 2", costs.count, PROGRAM,
-                   "yield", 100)
-
-
-def too_many_instructions_fail():
-    args = argparse.Namespace(page=False, json=None)
-    counted = costs.measure
-    try:
-        for more, status in ((0.0, 0), (0.5, 1)):
-            costs.measure = lambda _p, name: more + next(
-                m.budget for m in costs.MECHANISMS if m.name == name)
-            lines = []
-            equal(costs.run(args, lines.append), status)
-            equal(sum("TOO MANY" in line for line in lines),
-                  status * len(costs.MECHANISMS))
-    finally:
-        costs.measure = counted
-
-
-TESTS = [
-    spread_is_between_the_quartiles,
-    ratios_are_of_neighbours_and_more_is_better,
-    noise_comes_from_both_spreads,
-    worse_is_beyond_the_noise,
-    only_what_both_reports_have_is_compared,
-    a_comparison_of_nothing_fails,
-    a_comparison_says_what_got_worse,
-    undisturbed_rounds_count_first,
-    disturbed_rounds_are_taken_again,
-    peers_are_run_by_turns_if_they_are_there,
-    the_best_peer_depends_on_what_is_better,
-    a_ratio_below_what_is_required_is_not_ok,
-    rows_have_ratio_and_goal,
-    rows_without_a_peer_have_no_ratio,
-    bars_are_well_formed,
-    a_report_is_drawn_with_a_row_for_each_scenario,
-    reports_survive_the_file,
-    damaged_reports_are_refused,
-    a_report_says_where_it_comes_from,
-    mistakes_are_named,
-    good_command_lines_pass,
-    names_stand_for_scenarios,
-    the_list_has_all,
-    a_file_that_cannot_be_written_is_known_first,
-    rates_are_read_of_both_programs,
-    a_second_that_is_not_whole_does_not_count,
-    both_programs_get_the_same_traffic,
-    lcores_share_two_cpus,
-    figures_of_a_program_are_its_sample,
-    programs_that_fail_are_failures,
-    sizes_without_memory_are_left_out,
-    growth_is_measured_by_curve,
-    growth_is_drawn,
-    setting_up_drops_out_of_the_difference,
-    the_page_keeps_the_budgets,
-    the_page_is_written_anew,
-    instructions_are_the_same_each_time,
-    every_mechanism_is_counted,
-    a_program_that_fails_under_valgrind_is_named,
-    too_many_instructions_fail,
-]
-
-
-def main():
-    os.chdir(ROOT)
-    tap = Tap()
-    for test in TESTS:
-        tap.run(test.__name__.replace("_", " "), test)
-    tap.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_all([
+        spread_is_between_the_quartiles,
+        ratios_are_of_neighbours_and_more_is_better,
+        noise_comes_from_both_spreads,
+        what_is_the_same_seldom_looks_worse,
+        worse_is_beyond_the_noise,
+        only_what_both_reports_have_is_compared,
+        a_comparison_of_nothing_fails,
+        a_comparison_says_what_got_worse,
+        a_whole_run_is_kept_drawn_and_compared,
+        patience_ends,
+        undisturbed_rounds_count_first,
+        disturbed_rounds_are_taken_again,
+        peers_are_run_by_turns_if_they_are_there,
+        the_best_peer_depends_on_what_is_better,
+        a_ratio_below_what_is_required_is_not_ok,
+        rows_have_ratio_and_goal,
+        the_goal_is_for_the_best_peer_whichever_it_is,
+        rows_without_a_peer_have_no_ratio,
+        bars_are_well_formed,
+        a_report_is_drawn_with_a_row_for_each_scenario,
+        reports_survive_the_file,
+        damaged_reports_are_refused,
+        a_report_says_where_it_comes_from,
+    ])

@@ -96,6 +96,24 @@ func yieldMany(int) []float64 {
 
 var kept uint64
 
+// Goroutines go where they like: none can be bound to a worker.
+func mpsc(int) []float64 {
+	const capacity, numbers = 1024, 500000
+	begin := time.Now()
+	values := make(chan uint64, capacity)
+	for i := 0; i < 2; i++ {
+		go func() {
+			for i := uint64(0); i < numbers; i++ {
+				values <- i
+			}
+		}()
+	}
+	for i := 0; i < 2*numbers; i++ {
+		<-values
+	}
+	return nsEach(begin, 2*numbers)
+}
+
 func fanOutSteal(workers int) []float64 {
 	const tasks, steps, spins = 100000, 470, 2000
 	var group sync.WaitGroup
@@ -193,6 +211,7 @@ func main() {
 		"spawn_join":    spawnJoin,
 		"chained_spawn": chainedSpawn,
 		"yield_many":    yieldMany,
+		"mpsc":          mpsc,
 		"fan_out_steal": fanOutSteal,
 		"timers":        timers,
 		"memory":        memory,

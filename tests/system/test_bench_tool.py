@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/bench: its command line, the programs that it runs, growth, and the
+instructions that it counts. No time is looked at."""
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from weirtest import Skip, check
+from benchtest import (MACHINE, SVG, FakeMachine, check_picture, equal,
+                       expect_failure, report_of, run_all)
+
+import chart
+import costs
+import forward
+import growth
+import main as bench
+import peers
+import report
+import sched_scenarios
+from scenario import Sample, Setup
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+
+# Command lines
+
+def tool(*args):
+    done = subprocess.run([sys.executable, "-B", "tests/bench/main.py", *args],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def mistakes_are_named():
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as damaged, \
+         tempfile.NamedTemporaryFile("w", suffix=".json") as other:
+        damaged.write("{")
+        damaged.flush()
+        json.dump(report_of(mpsc_2={"p": [1.0]}), other)
+        other.flush()
+        for args, part in (
+                (["forward_nul"], "no scenario 'forward_nul'"),
+                ([""], "no scenario ''"),
+                (["--reps", "6"], "--reps: must be a whole number, 7 to 9999, "
+                 "not '6'"),
+                (["--seconds", "0"], "--seconds: must be"),
+                (["--patience", "-1"], "--patience"),
+                (["--compare", "/not/there"], "--compare /not/there: No such"),
+                (["--compare", damaged.name], f"--compare {damaged.name}: not "
+                 "JSON"),
+                (["--compare", other.name, "forward_null"],
+                 f"--compare {other.name}: has no scenario of this run"),
+                (["growth", "spawn_local"], "growth: goes alone"),
+                (["instructions", "growth"], "goes alone"),
+                (["--compare", "x", "growth"], "--compare: not with growth"),
+                (["--page"], "--page: only with instructions"),
+                (["instructions", "--svg", "x"], "--svg: not with"),
+                (["instructions", "--peers"], "--peers: not with instructions"),
+                (["growth", "--peers"], "--peers: not with growth"),
+                (["--nothing"], "--nothing")):
+            status, out, errors = tool("--check", *args)
+            equal((status, out, len(errors)), (2, "", 1))
+            check(errors[0].startswith("tools/bench: ") and part in errors[0],
+                  f"'{errors[0]}' does not say '{part}'")
+
+
+def good_command_lines_pass():
+    for args in ([], ["forward_null"], ["spawn_local", "--peers"],
+                 ["forward_matrix"], ["forward_queues"], ["growth"],
+                 ["instructions", "--page"], ["--reps", "7", "--svg", "x"]):
+        equal(tool("--check", *args), (0, "", []))
+
+
+def a_scenario_has_one_goal_beside_peers():
+    for name, scenario in bench.SCENARIOS.items():
+        goals = [peer.name for peer in scenario.peers if peer.goal is not None]
+        check(len(goals) <= 1, f"{name} has goals for {goals}")
+
+
+def names_stand_for_scenarios():
+    equal(bench.scenario_names("spawn_local"), ["spawn_local_1",
+                                                "spawn_local_2"])
+    equal(bench.scenario_names("forward_null"), ["forward_null"])
+    matrix = bench.scenario_names("forward_matrix")
+    wanted = {f"forward_{p}_{m}_b{b}_w{w}" for p, m, b, w in itertools.product(
+        ("null", "ring"), ("io", "macswap"), (1, 4, 32, 256), (1, 2))}
+    equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)})
+    by_default = bench.parse_arguments([]).scenarios
+    check("forward_null" in by_default and "idle_fd" in by_default
+          and not set(matrix) & set(by_default), "not what runs by default")
+
+
+def the_list_has_all():
+    status, out, errors = tool("--list")
+    equal((status, errors), (0, []))
+    equal([line.split()[0] for line in out.splitlines()],
+          [*bench.SCENARIOS, *bench.OTHERS])
+
+
+def a_file_that_cannot_be_written_is_known_first():
+    try:
+        report.writable("/not/there/report.json")
+    except OSError as error:
+        check("/not/there/report.json" in str(error), str(error))
+    else:
+        check(False, "it can be written")
+
+
+# Programs
+
+WEIR_OUTPUT = """\
+port 0 statistics
+  RX-packets: 100          RX-missed: 0          RX-errors: 0
+  Rx-pps:            {}
+  Tx-pps:            7
+port 1 statistics
+  Rx-pps:            {}
+"""
+TESTPMD_OUTPUT = """
+  ######################## NIC statistics for port 0  ########################
+  RX-packets: 10 RX-missed: 0          RX-bytes:  2
+  Throughput (since last show)
+  Rx-pps:     {}          Rx-bps:  5
+  ######################## NIC statistics for port 1  ########################
+  Rx-pps:     {}          Rx-bps:  6
+"""
+
+
+def rates_are_read_of_both_programs():
+    for output in (WEIR_OUTPUT, TESTPMD_OUTPUT):
+        text = output.format(0, 0) + output.format(10, 20)
+        equal(forward.received(text, 2), [0, 30])
+        equal(forward.received(text, 3), [])
+        equal(forward.received("", 2), [])
+        rates = forward.rates_when(forward.Traffic(("a", "b")), 1)
+        equal(rates(output.format(0, 0)), None)
+        equal(rates(text), [30])
+
+
+def a_second_that_is_not_whole_does_not_count():
+    half = WEIR_OUTPUT.format(10, 20).partition("port 1")[0]
+    equal(forward.received(WEIR_OUTPUT.format(1, 2) + half, 2), [3])
+
+
+def both_programs_get_the_same_traffic():
+    traffic = forward.Traffic(("net_ring0", "net_ring1"), "macswap", 4, 2, 3, 64)
+    options = forward.options(traffic)
+    for name, value in (("--forward-mode", "macswap"), ("--burst", "4"),
+                        ("--nb-cores", "2"), ("--rxq", "3"), ("--txq", "3"),
+                        ("--rxd", "64"), ("--txd", "64")):
+        equal(options[options.index(name) + 1], value)
+    check("--tx-first" in options, "nothing is put in")
+    check("--tx-first" not in forward.options(
+        forward.Traffic(("net_null0", "net_null1"))), "null ports need no start")
+
+
+def lcores_share_two_cpus():
+    setup = Setup(FakeMachine((3, 5)), 1, None, frozenset())
+    for workers, lcores in ((1, "0@3,1@5"), (2, "0@3,1@5,2@3"),
+                            (4, "0@3,1@5,2@3,3@5,4@3")):
+        eal = sched_scenarios.eal_arguments(setup, workers)
+        equal(eal[eal.index("--lcores") + 1], lcores)
+        if workers < 3:
+            eal = forward.eal_arguments(setup, workers=workers)
+            equal(eal[eal.index("--lcores") + 1], lcores)
+
+
+def shell(script):
+    setup = Setup(MACHINE, 1, None, frozenset())
+    return sched_scenarios.sample(setup, "peer", "scenario",
+                                  ["sh", "-c", script])
+
+
+def figures_of_a_program_are_its_sample():
+    sample = shell("echo figures 1.5000 20.0000; exit 0")
+    equal((sample.value, sample.more), (1.5, (20.0,)))
+
+
+def programs_that_fail_are_failures():
+    expect_failure("status 3: no runtime", shell, "echo no runtime >&2; exit 3")
+    expect_failure("peer, scenario", shell, "echo figures 1.0000; exit 3")
+    expect_failure("status 0", shell, "echo figures x")
+
+
+# Peers
+
+SOURCES = {"tokio": "tokio/main.rs", "smol": "smol/main.rs", "go": "go/main.go",
+           "tbb": "tbb.cpp"}
+
+
+def peers_know_their_scenarios():
+    for name, scenario in sched_scenarios.SCENARIOS.items():
+        for peer in scenario.peers:
+            if peer.name not in SOURCES:
+                continue
+            with open(f"tests/bench/peers/{SOURCES[peer.name]}",
+                      encoding="utf-8") as f:
+                check(f'"{name.rpartition("_")[0]}"' in f.read(),
+                      f"{peer.name} does not know {name}")
+
+
+def a_peer_that_cannot_be_had_is_left_out():
+    def attempt(argv):
+        return "no luck" if argv[-1] == "go" else None
+    said = []
+    kept, peers.attempt = peers.attempt, attempt
+    try:
+        equal(peers.prepare(["go", "tbb"], said.append), frozenset(["tbb"]))
+    finally:
+        peers.attempt = kept
+    equal(said, ["note: no peer go: no luck"])
+    equal(peers.attempt(["sh", "-c", "echo first; echo why; exit 1"]), "why")
+    equal(peers.attempt(["true"]), None)
+    equal(peers.attempt([peers.BUILD, "nobody"]),
+          "tests/bench/peers/build: no peer 'nobody'")
+
+
+# Growth
+
+def sizes_without_memory_are_left_out():
+    field = growth.FIELDS[0]
+    few, many = growth.split_by_memory(field, 1 << 30)
+    equal((few, many), (field.sizes, []))
+    few, many = growth.split_by_memory(
+        field, growth.memory_mb(field, 1000) + growth.SPARE_MB)
+    check(1000 in few and 10000000 in many, f"{few}, {many}")
+    equal(few + many, field.sizes)
+    equal(growth.split_by_memory(field, 0), ([], field.sizes))
+    check(growth.available_mb() > 0, "no memory")
+
+
+def growth_is_measured_by_curve():
+    field = growth.Field("made", "up", "ns", [1, 2], [
+        growth.Curve("a", "one", 0), growth.Curve("b", "one", 1),
+        growth.Curve("c", "two", 0)])
+    samples = {"one": Sample(1.0, 0.0, (2.0,)), "two": Sample(3.0, 0.0)}
+    equal([growth.value_of(samples, c) for c in field.curves], [1.0, 2.0, 3.0])
+    setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
+    equal(growth.command(setup, field, "one", 5)[-3:], ["one", "1", "5"])
+    equal(growth.command(setup, field._replace(by_workers=True), "one", 5)[-2:],
+          ["one", "5"])
+
+
+def growth_is_drawn():
+    origin = report_of()["setup"]
+    fields = {f.name: {size: {c.label: {"median": float(size)}
+                              for c in f.curves} for size in f.sizes}
+              for f in growth.FIELDS}
+    svg = check_picture(growth.draw(origin, fields))
+    equal(len(svg.findall(f"{SVG}polyline")),
+          sum(len(f.curves) for f in growth.FIELDS))
+    # What there was no memory for is no chart.
+    svg = check_picture(growth.draw(origin, {**fields, "tasks": {}}))
+    equal(len(svg.findall(f"{SVG}polyline")),
+          sum(len(f.curves) for f in growth.FIELDS[1:]))
+    # One size.
+    check_picture(chart.fields("one", [("a", "ns", {"b": [(1, 10.0)]})]))
+
+
+def lines_are_around_all_values():
+    equal(chart.levels(3.0, 40.0), [2, 5, 10, 20, 50])
+    equal(chart.levels(20.0, 20.0), [20, 50])
+    equal(chart.levels(99.0, 101.0), [50, 100, 200])
+    equal(chart.levels(1.0, 1000.0)[::3], [1, 10, 100, 1000])
+
+
+# Instructions
+
+def setting_up_drops_out_of_the_difference():
+    equal(costs.per_operation(1000 + 50 * 10, 1000 + 50 * 20, 10), 50.0)
+    expect_failure("counts 5", costs.per_operation, 5, 5, 10)
+
+
+def the_page_keeps_the_budgets():
+    page = costs.on_page(costs.read_page())
+    equal(list(page), [m.name for m in costs.MECHANISMS])
+    for m in costs.MECHANISMS:
+        budget, now = page[m.name]
+        equal((m.name, budget), (m.name, m.budget))
+        check(0 < now <= budget, f"{m.name}: {now} of {budget} instructions")
+    # So the rest of the table is what would be written.
+    values = {name: now for name, (_, now) in page.items()}
+    equal(costs.with_figures(costs.read_page(), values), costs.read_page())
+
+
+def the_page_is_written_anew():
+    values = {m.name: 10.0 * i for i, m in enumerate(costs.MECHANISMS)}
+    text = costs.with_figures("a\n\n| x |\n|---|\n| `old` | 1 |\n\nb\n", values)
+    equal({name: now for name, (_, now) in costs.on_page(text).items()}, values)
+    check(text.startswith("a\n") and text.endswith("|\n\nb\n")
+          and "old" not in text, "the rest has changed")
+    expect_failure("has no table", costs.with_figures, "a\n", values)
+
+
+def need_valgrind():
+    if shutil.which("valgrind") is None:
+        raise Skip("valgrind is not installed")
+
+
+def instructions_are_the_same_each_time():
+    need_valgrind()
+    equal(costs.count(PROGRAM, "yield", 1280),
+          costs.count(PROGRAM, "yield", 1280))
+
+
+def every_mechanism_is_counted():
+    need_valgrind()
+    for m in costs.MECHANISMS:
+        check(costs.count(PROGRAM, m.name, 128) > 0, f"{m.name} takes nothing")
+
+
+def a_program_that_fails_under_valgrind_is_named():
+    need_valgrind()
+    expect_failure("nothing under valgrind: status 2", costs.count, PROGRAM,
+                   "nothing", 128)
+    expect_failure("yield under valgrind: status 2", costs.count, PROGRAM,
+                   "yield", 100)
+
+
+def too_many_instructions_fail():
+    args = argparse.Namespace(page=False, json=None)
+    counted = costs.measure
+    try:
+        for more, status in ((0.0, 0), (0.5, 1)):
+            costs.measure = lambda _p, name: more + next(
+                m.budget for m in costs.MECHANISMS if m.name == name)
+            lines = []
+            equal(costs.run(args, lines.append), status)
+            equal(sum("TOO MANY" in line for line in lines),
+                  status * len(costs.MECHANISMS))
+    finally:
+        costs.measure = counted
+
+
+if __name__ == "__main__":
+    run_all([
+        mistakes_are_named,
+        good_command_lines_pass,
+        a_scenario_has_one_goal_beside_peers,
+        names_stand_for_scenarios,
+        the_list_has_all,
+        a_file_that_cannot_be_written_is_known_first,
+        rates_are_read_of_both_programs,
+        a_second_that_is_not_whole_does_not_count,
+        both_programs_get_the_same_traffic,
+        lcores_share_two_cpus,
+        figures_of_a_program_are_its_sample,
+        programs_that_fail_are_failures,
+        peers_know_their_scenarios,
+        a_peer_that_cannot_be_had_is_left_out,
+        sizes_without_memory_are_left_out,
+        growth_is_measured_by_curve,
+        growth_is_drawn,
+        lines_are_around_all_values,
+        setting_up_drops_out_of_the_difference,
+        the_page_keeps_the_budgets,
+        the_page_is_written_anew,
+        instructions_are_the_same_each_time,
+        every_mechanism_is_counted,
+        a_program_that_fails_under_valgrind_is_named,
+        too_many_instructions_fail,
+    ])
