@@ -10,12 +10,15 @@
 
 #include "plan.h"
 
-/* Cores whose number is not known are taken to be one CPU each. */
+/*
+ * Cores whose number is not known are taken to be one CPU each. None is on two
+ * nodes, whatever a recording says, so that nodes can be planned one by one.
+ */
 static bool
 same_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 {
-	return a == b ||
-	       (a->core == b->core && a->core != WEIR_MACHINE_UNKNOWN);
+	return a == b || (a->core == b->core && a->node == b->node &&
+			  a->core != WEIR_MACHINE_UNKNOWN);
 }
 
 static bool
