@@ -261,6 +261,7 @@ weir__tree_format(struct tree *t, char **text, size_t *length)
 	failed = ferror(f) != 0;
 	if (fclose(f) != 0 || failed) {
 		free(*text);
+		*text = NULL;
 		return -ENOMEM;
 	}
 	return 0;

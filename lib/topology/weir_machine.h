@@ -26,13 +26,13 @@ extern "C" {
 /** Sizes of hugepages that are told apart, at most. */
 #define WEIR_MACHINE_PAGE_SIZES 4
 
-/** A logical CPU. */
+/** A logical CPU. While it is offline, little is known of it. */
 struct weir_machine_cpu {
 	unsigned int id; /**< the kernel's number; they may have holes */
 	int node;	 /**< the kernel's number of its NUMA node */
 	int package;	 /**< the kernel's number */
-	int core;	 /**< least CPU of those that are its SMT siblings */
-	int cache; /**< least CPU of those that share its last-level cache */
+	int core;	 /**< least CPU of its SMT siblings */
+	int cache;	 /**< least CPU with the same last-level cache */
 	bool online;
 	bool allowed;	/**< online and in the process's cpusets */
 	bool isolated;	/**< the kernel balances no load onto it: isolcpus */
@@ -49,13 +49,13 @@ struct weir_machine_pages {
 /** A NUMA node; it may have no CPU, or no memory. */
 struct weir_machine_node {
 	unsigned int id; /**< the kernel's number */
-	uint64_t memory; /**< bytes */
+	uint64_t memory; /**< bytes; 0 if that is not known */
 	bool allowed;	 /**< the process's cpusets let it have memory there */
 	unsigned int nb_pages;
 	struct weir_machine_pages pages[WEIR_MACHINE_PAGE_SIZES];
 };
 
-/** A network device on a PCI bus, in the order of addresses, as EAL has it. */
+/** An Ethernet device on a PCI bus; in the order of addresses, as EAL has it. */
 struct weir_machine_nic {
 	char address[16];   /**< 0000:81:00.0 */
 	char driver[32];    /**< the kernel's, vfio-pci for example; or empty */
@@ -91,7 +91,7 @@ weir_machine_read(void);
  * @param error  Where one line goes that names the file, the line in it and
  *               what is wrong; may be NULL.
  * @return NULL with rte_errno: EINVAL for a file that is none or that is cut
- * off, ENOMEM, or what opening it gave.
+ * off, EFBIG beyond 64 MiB, ENOMEM, or what opening it gave.
  */
 WEIR_API struct weir_machine *
 weir_machine_load(const char *file, char *error, size_t size);

@@ -44,7 +44,10 @@ without_cgroups_all_is_allowed(void **state)
 	check(GROUP("0::/a"), "0-7", "012");
 	check(MOUNTS(V2), "0-7", "012");
 	check(GROUP("0::/a") MOUNTS(V2), "0-7", "012");
-	check(GROUP("nonsense\\n:\\n7:cpuset") MOUNTS("more nonsense\\n - "),
+	check(GROUP("nonsense\\n:\\n7:cpuset"), "0-7", "012");
+	check(GROUP("0::/a")
+		      MOUNTS("nonsense\\n1 2 - cgroup2 c rw\\n1 2 3 / /cg2 - "
+			     "\\n1 2 3 / /cg2 - tmpfs c rw"),
 	      "0-7", "012");
 }
 
@@ -145,7 +148,8 @@ mounts_may_show_a_part_of_the_groups(void **state)
 	      "4", "012");
 	/* What is elsewhere says nothing; neither does what begins alike. */
 	check(GROUP("0::/podium") MOUNTS(
-		      "35 31 0:32 /pod /cg rw - cgroup2 c rw") "/cg/cpuset.cpus.effective = 4\n",
+		      "35 31 0:32 /pod /cg rw - cgroup2 c rw") "/cg/cpuset.cpus.effective = 4\n"
+							       "/cgium/cpuset.cpus.effective = 5\n",
 	      "0-7", "012");
 	check(GROUP("0::/../b")
 		      MOUNTS(V2) "/cg2/cpuset.cpus.effective = 4\n"

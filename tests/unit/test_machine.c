@@ -226,13 +226,14 @@ hugepages_are_by_size(void **state)
 		CPU "present = 0\n" NODE "online = 3\n" NODE
 		    "node3/hugepages/ = hugepages-1048576kB/"
 		    "hugepages-16777216kB/hugepages-2048kB/hugepages-32768kB/"
-		    "hugepages-64kB/hugepages-8kB/hugepages-xkB/other\n" PAGES(
-			    1048576, 4, 3) PAGES(16777216, 1, 1)
-			    PAGES(2048, 512, 0) PAGES(32768, 0, 0)
-				    PAGES(64, 7, 6));
+		    "hugepages-64kB/hugepages-8kB/hugepages-67108864kB/"
+		    "hugepages-xkB/other\n" PAGES(1048576, 4, 3)
+			    PAGES(16777216, 1, 1) PAGES(2048, 512, 0)
+				    PAGES(32768, 0, 0) PAGES(64, 7, 6)
+					    PAGES(67108864, 1, 1));
 	unsigned int i;
 
-	/* The fifth has no place, and 8 KiB no figures. */
+	/* The largest have no place, and 8 KiB no figures. */
 	assert_int_equal(m->nodes[0].nb_pages, RTE_DIM(sizes));
 	for (i = 0; i < RTE_DIM(sizes); i++)
 		assert_int_equal(m->nodes[0].pages[i].size, sizes[i]);
@@ -361,6 +362,9 @@ damaged_machines_are_refused(void **state)
 		  "test:4: not a distance of 1 to 255 for each node" },
 		{ CPU "present = 0\n" NODE "online = 0\n" NODE
 		      "node0/distance = 256\n",
+		  "test:4: not a distance of 1 to 255 for each node" },
+		{ CPU "present = 0\n" NODE "online = 0\n" NODE
+		      "node0/distance = 0\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
 		{ CPU "present = 0\n" NODE "online = 0\n" NODE
 		      "node0/distance = 1x\n",

@@ -72,6 +72,36 @@ WRAP(int, -1, scandir,
      (const char *path, struct dirent ***list, filter *f, compare *c),
      (path, list, f, c))
 
+/* Closes, and says that it has not. */
+static int close_error;
+
+int
+__real_close(int fd);
+int
+__wrap_close(int fd);
+int
+__wrap_close(int fd)
+{
+	int rc = __real_close(fd);
+
+	if (close_error == 0)
+		return rc;
+	errno = close_error;
+	return -1;
+}
+
+int
+__real_fclose(FILE *f);
+int
+__wrap_fclose(FILE *f);
+int
+__wrap_fclose(FILE *f)
+{
+	int rc = __real_fclose(f);
+
+	return no_memory() ? EOF : rc;
+}
+
 /* But for hugepages, which others take and give. */
 static void
 check_equal(const struct weir_machine *a, const struct weir_machine *b)
@@ -275,8 +305,14 @@ recording_that_fails_leaves_no_file(void **state)
 	assert_return_code(setrlimit(RLIMIT_FSIZE, &old), errno);
 	assert_int_equal(stat(file, &st), -1);
 	assert_int_equal(errno, ENOENT);
+	close_error = EIO;
+	assert_int_equal(weir_machine_record(file), -EIO);
+	close_error = 0;
+	assert_int_equal(stat(file, &st), -1);
+	assert_int_equal(errno, ENOENT);
 }
 
+/* Through a link, so that a mistake costs no more than that. */
 static void
 recording_to_a_device_leaves_it(void **state)
 {
@@ -284,9 +320,11 @@ recording_to_a_device_leaves_it(void **state)
 
 	if (stat("/dev/full", &st) < 0)
 		unit_skip("there is no /dev/full");
-	assert_int_equal(weir_machine_record("/dev/full"), -ENOSPC);
-	assert_return_code(stat("/dev/full", &st), errno);
-	assert_true(S_ISCHR(st.st_mode));
+	unlink(file);
+	assert_return_code(symlink("/dev/full", file), errno);
+	assert_int_equal(weir_machine_record(file), -ENOSPC);
+	assert_return_code(lstat(file, &st), errno);
+	assert_return_code(unlink(file), errno);
 }
 
 static void
@@ -331,9 +369,14 @@ without_memory_no_machine_is_loaded(void **state)
 {
 	struct weir_machine *m;
 	char error[256], expected[256];
+	FILE *f = fopen(file, "w");
 	int n;
 
-	assert_int_equal(weir_machine_record(file), 0);
+	/* Longer than what is read at once. */
+	assert_non_null(f);
+	fprintf(f, "weir-machine 1\n#%0*d\n" CPU "present = 0\nend 1\n", 9000,
+		0);
+	assert_int_equal(fclose(f), 0);
 	for (n = 0;; n++) {
 		memory_left = n;
 		m = weir_machine_load(file, error, sizeof(error));

@@ -224,8 +224,8 @@ parse(struct tree *t, const char *entries)
 static void
 numbers_are_read_within_their_bounds(void **state)
 {
-	const char *const right[] = { "-1", "0", "10", "0xa", "0x000a" };
-	const int64_t expected[] = { -1, 0, 10, 10, 10 };
+	const char *const right[] = { "-1", "0", "10", "0xa", "0x000a", "010" };
+	const int64_t expected[] = { -1, 0, 10, 10, 10, 10 };
 	const char *const wrong[] = {
 		"",
 		"-",
@@ -433,6 +433,7 @@ texts_that_are_no_recordings_are_refused(void **state)
 		{ FIRST "/a = 1\r\nend 1\n", 2, "escaped" },
 		{ FIRST "/a = \xc3\xa4\nend 1\n", 2, "escaped" },
 		{ FIRST "# \x1b[2J\nend 0\n", 2, "escaped" },
+		{ FIRST "# \x7f\nend 0\n", 2, "escaped" },
 		{ FIRST "/a = 1\n/b = 1\n/a = 1\nend 3\n", 4, "before" },
 		{ FIRST "/a = 1\n/\\x61 = 2\nend 2\n", 3, "before" },
 	};
