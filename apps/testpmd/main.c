@@ -14,11 +14,13 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include <weir_machine.h>
 #include <weir_runtime.h>
 
 #include "eal.h"
 #include "error.h"
 #include "forward.h"
+#include "map.h"
 #include "options.h"
 #include "plan.h"
 #include "stats.h"
@@ -38,9 +40,10 @@
 struct testpmd {
 	struct options options;
 	struct plan plan;
+	struct weir_machine *machine; /* NULL: no --map to check */
 	struct weir_runtime *rt;
 	struct stream **streams;
-	sigset_t signals; /* that end the program; blocked in every thread */
+	sigset_t signals; /* that are waited for; blocked in every thread */
 	uint64_t elapsed_ns;
 	struct account account;
 };
@@ -54,8 +57,8 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
 }
 
-/* Waits for a signal. Returns true when one came. */
-static bool
+/* Waits for a signal. Returns 0 when none came. */
+static int
 wait_signal(const sigset_t *signals, uint64_t ns)
 {
 	struct timespec ts = {
@@ -63,7 +66,7 @@ wait_signal(const sigset_t *signals, uint64_t ns)
 		.tv_nsec = (long)(ns % SECOND_NS),
 	};
 
-	return sigtimedwait(signals, NULL, &ts) > 0;
+	return RTE_MAX(sigtimedwait(signals, NULL, &ts), 0);
 }
 
 /*
@@ -81,7 +84,7 @@ run(struct testpmd *t)
 				     UINT64_MAX :
 				     start + t->options.run_for_ns;
 	uint64_t now = start, wake, last_stats = start, next_watch = start;
-	int status = STATUS_OK;
+	int status = STATUS_OK, number;
 
 	while (now < end) {
 		if (now >= next_watch) {
@@ -100,7 +103,11 @@ run(struct testpmd *t)
 		wake = RTE_MIN(next_watch, end);
 		if (period != 0)
 			wake = RTE_MIN(wake, last_stats + period);
-		if (wake > now && wait_signal(&t->signals, wake - now))
+		number = wake > now ? wait_signal(&t->signals, wake - now) : 0;
+		if (number == SIGHUP)
+			map_reload(&t->options, plan, t->machine, t->streams,
+				   t->rt);
+		else if (number != 0)
 			break;
 		now = now_ns();
 	}
@@ -117,6 +124,8 @@ create_runtime(struct testpmd *t)
 	weir_options_init(&options);
 	options.lcores = t->plan.lcores;
 	options.nb_workers = t->plan.nb_workers;
+	options.spare_lcores = t->plan.spare;
+	options.nb_spare_lcores = t->plan.nb_spare;
 	options.park = t->options.park;
 	/* A unit is a packet: too small a budget would split bursts. */
 	options.budget =
@@ -131,6 +140,7 @@ create_runtime(struct testpmd *t)
 			      "%s: no runtime on these lcores (%s); give EAL "
 			      "more memory with -m, or fewer lcores",
 			      eal_lcores_option(), rte_strerror(rte_errno));
+	map_park(&t->options, t->rt);
 	return STATUS_OK;
 }
 
@@ -140,6 +150,9 @@ start(struct testpmd *t)
 	int rc;
 
 	rc = plan_make(&t->plan, &t->options);
+	if (rc != STATUS_OK)
+		return rc;
+	rc = map_check(&t->options, &t->plan, t->machine);
 	if (rc != STATUS_OK)
 		return rc;
 	rc = ports_start(&t->plan, &t->options);
@@ -245,6 +258,43 @@ print_usage(const char *program)
 	options_print_help(program);
 }
 
+/* Before EAL makes threads, so that none of them takes a signal. */
+static void
+block_signals(struct testpmd *t)
+{
+	sigemptyset(&t->signals);
+	sigaddset(&t->signals, SIGINT);
+	sigaddset(&t->signals, SIGTERM);
+	/* A shell's background jobs ignore SIGINT, blocked or not. */
+	signal(SIGINT, SIG_DFL);
+	if (t->options.map_file != NULL) {
+		sigaddset(&t->signals, SIGHUP);
+		signal(SIGHUP, SIG_DFL);
+	}
+	pthread_sigmask(SIG_BLOCK, &t->signals, NULL);
+}
+
+static int
+start_and_run(struct testpmd *t, int argc, char **argv)
+{
+	int status;
+
+	block_signals(t);
+	status = map_open(&t->options, &t->machine);
+	if (status != STATUS_OK)
+		return status;
+	rte_set_application_usage_hook(print_usage);
+	status = eal_start(argc, argv);
+	if (status != STATUS_OK)
+		return status;
+	status = start(t);
+	if (status == STATUS_OK)
+		status = run(t);
+	status = finish(t, status);
+	rte_eal_cleanup();
+	return status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -259,27 +309,11 @@ main(int argc, char **argv)
 	status = options_parse(own_argc > 0 ? own_argc : 1,
 			       own_argc > 0 ? &argv[eal_argc] : argv,
 			       &t.options);
-	if (status != STATUS_OK)
-		return status;
-	if (t.options.help) {
+	if (status == STATUS_OK && t.options.help)
 		options_print_help(argv[0]);
-		return STATUS_OK;
-	}
-	/* Before EAL makes threads, so that none of them takes a signal. */
-	sigemptyset(&t.signals);
-	sigaddset(&t.signals, SIGINT);
-	sigaddset(&t.signals, SIGTERM);
-	/* A shell's background jobs ignore SIGINT, blocked or not. */
-	signal(SIGINT, SIG_DFL);
-	pthread_sigmask(SIG_BLOCK, &t.signals, NULL);
-	rte_set_application_usage_hook(print_usage);
-	status = eal_start(eal_argc, argv);
-	if (status != STATUS_OK)
-		return status;
-	status = start(&t);
-	if (status == STATUS_OK)
-		status = run(&t);
-	status = finish(&t, status);
-	rte_eal_cleanup();
+	else if (status == STATUS_OK)
+		status = start_and_run(&t, eal_argc, argv);
+	weir_machine_free(t.machine);
+	options_free(&t.options);
 	return status;
 }

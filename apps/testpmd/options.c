@@ -243,65 +243,51 @@ parse_total_num_mbufs(const char *name, const char *value, struct options *o)
 	return parse_uint(name, value, 1u << 30, &o->nb_mbufs);
 }
 
-/* Adds one (port,queue,lcore) and leaves *text behind it. */
+/* The last of several counts, but --config and --map are not both one's. */
 static int
-parse_config_entry(const char **text, struct options *o)
+take_map(const char *name, const char *value, struct options *o)
 {
-	struct queue_lcore *entry = &o->config[o->nb_config];
-	unsigned int port, queue, lcore, i;
-	int length = 0;
+	char error[256];
 
-	if (sscanf(*text, "(%5u,%5u,%5u)%n", &port, &queue, &lcore, &length) !=
-		    3 ||
-	    length == 0 || port > UINT16_MAX || queue > UINT16_MAX)
-		return -EINVAL;
-	if (o->nb_config == RTE_DIM(o->config))
-		return -ENOSPC;
-	for (i = 0; i < o->nb_config; i++)
-		if (o->config[i].port == port && o->config[i].queue == queue)
-			return -EEXIST;
-	*entry = (struct queue_lcore){ port, queue, lcore };
-	o->nb_config++;
-	*text += length;
-	return 0;
+	if (o->map_option != NULL && strcmp(o->map_option, name) != 0)
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: --%s is given too; give one of them",
+			      name, value, o->map_option);
+	o->map_option = name;
+	o->map_file = NULL;
+	weir_lcore_map_free(o->map);
+	o->map = NULL;
+	if (!weir_lcore_map_is_text(value)) {
+		o->map_file = value;
+		return STATUS_OK;
+	}
+	o->map = weir_lcore_map_parse(value, error, sizeof(error));
+	if (o->map == NULL)
+		return REFUSE(STATUS_USAGE, "--%s %s: %s", name, value, error);
+	return STATUS_OK;
 }
 
 static int
 parse_config(const char *name, const char *value, struct options *o)
 {
-	const char *text = value;
-	int rc = 0;
-
-	o->nb_config = 0;
-	/* sscanf() would take signs and spaces. */
-	if (value[strspn(value, "(),0123456789")] != '\0')
-		rc = -EINVAL;
-	while (rc == 0) {
-		rc = parse_config_entry(&text, o);
-		if (rc < 0 || *text == '\0')
-			break;
-		if (*text++ != ',')
-			rc = -EINVAL;
-	}
-	switch (rc) {
-	case 0:
-		return STATUS_OK;
-	case -EEXIST:
-		return REFUSE(STATUS_USAGE,
-			      "--%s %s: a queue is given twice at %s; "
-			      "name each (port,queue) once",
-			      name, value, text);
-	case -ENOSPC:
-		return REFUSE(STATUS_USAGE,
-			      "--%s %.20s...: must be at most %u "
-			      "queues",
-			      name, value, OPTIONS_CONFIG_MAX);
-	default:
+	/* A map, but of l3fwd's form only. */
+	if (value[0] != '(' || value[strspn(value, "(),0123456789")] != '\0')
 		return REFUSE(STATUS_USAGE,
 			      "--%s %s: must be like "
 			      "(port,queue,lcore),(port,queue,lcore)",
 			      name, value);
-	}
+	return take_map(name, value, o);
+}
+
+static int
+parse_map(const char *name, const char *value, struct options *o)
+{
+	if (value[0] == '\0')
+		return REFUSE(STATUS_USAGE,
+			      "--%s %s: must be an lcore map or the name of a "
+			      "file with one",
+			      name, value);
+	return take_map(name, value, o);
 }
 
 static int
@@ -347,6 +333,9 @@ static const struct option_def option_defs[] = {
 	{ "config", "LIST", parse_config,
 	  "(port,queue,lcore),...: the worker of each queue;\n"
 	  "default: dealt out, a port's own node first" },
+	{ "map", "MAP", parse_map,
+	  "an lcore map, or the file with one, which is\n"
+	  "read again on SIGHUP; in place of --config" },
 	{ "portmask", "HEX", parse_portmask, "ports to use; default: all" },
 	{ "total-num-mbufs", "N", parse_total_num_mbufs,
 	  "mbufs of each node's pool; default: as many as\n"
@@ -382,6 +371,13 @@ options_default(struct options *o)
 		o->eth_peer[i] =
 			(struct rte_ether_addr){ { RTE_ETHER_LOCAL_ADMIN_ADDR,
 						   0, 0, 0, 0, (uint8_t)i } };
+}
+
+void
+options_free(struct options *o)
+{
+	weir_lcore_map_free(o->map);
+	o->map = NULL;
 }
 
 /* What getopt_long() did not like: it does not say why. */

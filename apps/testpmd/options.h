@@ -15,18 +15,10 @@
 #include <rte_config.h>
 #include <rte_ether.h>
 
+#include <weir_lcore_map.h>
 #include <weir_runtime.h>
 
-#define OPTIONS_CONFIG_MAX 1024
-
 struct forward_mode;
-
-/* One (port,queue,lcore) of --config. */
-struct queue_lcore {
-	uint16_t port;
-	uint16_t queue;
-	unsigned int lcore;
-};
 
 struct options {
 	const struct forward_mode *mode;
@@ -44,17 +36,24 @@ struct options {
 	uint64_t stats_period_ns; /* 0: never */
 	uint64_t run_for_ns;	  /* 0: until a signal comes */
 	struct rte_ether_addr eth_peer[RTE_MAX_ETHPORTS];
-	unsigned int nb_config; /* 0: queues are dealt to the workers */
-	struct queue_lcore config[OPTIONS_CONFIG_MAX];
+	/* Both NULL: all is dealt to the workers. The map of a file is read
+	 * later, by map.c. */
+	const char *map_file;
+	struct weir_lcore_map *map;
+	const char *map_option; /* that gave it: "config" or "map" */
 };
 
 /*
  * Fills options from argv[1] on; argv[0] is the program's name.
  *
  * Returns an enum exit_status; unless it is STATUS_OK a line has been printed.
+ * In any case options_free() is due.
  */
 int
 options_parse(int argc, char **argv, struct options *options);
+
+void
+options_free(struct options *options);
 
 /* Prints the options, each with its default. */
 void

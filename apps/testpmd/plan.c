@@ -7,6 +7,8 @@
 
 #include <rte_lcore.h>
 
+#include <weir_lcore_apply.h>
+
 #include "eal.h"
 #include "error.h"
 #include "forward.h"
@@ -57,42 +59,53 @@ plan_ports(struct plan *plan, const struct options *o)
 }
 
 static bool
-has_lcore(const struct plan *plan, unsigned int lcore)
+has_lcore(const unsigned int *lcores, unsigned int n, unsigned int lcore)
 {
 	unsigned int i;
 
-	for (i = 0; i < plan->nb_workers; i++)
-		if (plan->lcores[i] == lcore)
+	for (i = 0; i < n; i++)
+		if (lcores[i] == lcore)
 			return true;
 	return false;
 }
 
-/* The lcores that --config names become workers first, in its order. */
-static int
-plan_config_workers(struct plan *plan, const struct options *o)
+/* Does the map say which queue is on which lcore? It may leave that to us. */
+static bool
+map_has_queues(const struct options *o)
 {
-	const struct queue_lcore *entry;
 	unsigned int i;
 
-	for (i = 0; i < o->nb_config; i++) {
-		entry = &o->config[i];
-		if (has_lcore(plan, entry->lcore))
-			continue;
-		if (entry->lcore == rte_get_main_lcore())
-			return REFUSE(STATUS_FAILED,
-				      "--config (%u,%u,%u): lcore %u is the "
-				      "main lcore; name a worker lcore of %s",
-				      entry->port, entry->queue, entry->lcore,
-				      entry->lcore, eal_lcores_option());
-		if (entry->lcore >= RTE_MAX_LCORE ||
-		    !rte_lcore_is_enabled(entry->lcore))
-			return REFUSE(STATUS_FAILED,
-				      "--config (%u,%u,%u): lcore %u is not "
-				      "among EAL's; name a worker lcore of %s",
-				      entry->port, entry->queue, entry->lcore,
-				      entry->lcore, eal_lcores_option());
-		plan->lcores[plan->nb_workers++] = entry->lcore;
+	for (i = 0; o->map != NULL && i < o->map->nb_lcores; i++)
+		if (o->map->lcores[i].nb_queues != 0)
+			return true;
+	return false;
+}
+
+/* The lcores that the map names become workers first, in its order. */
+static int
+plan_map_workers(struct plan *plan, const struct options *o)
+{
+	const struct weir_lcore_map_lcore *lcore;
+	char error[256];
+	unsigned int i;
+
+	if (o->map == NULL)
+		return STATUS_OK;
+	if (weir_lcore_map_match(o->map, error, sizeof(error)) < 0)
+		return REFUSE(STATUS_FAILED, "--%s: %s; EAL has those of %s",
+			      o->map_option, error, eal_lcores_option());
+	for (i = 0; i < o->map->nb_lcores; i++) {
+		lcore = &o->map->lcores[i];
+		if (lcore->spare)
+			plan->spare[plan->nb_spare++] = lcore->lcore;
+		else if (!lcore->main)
+			plan->lcores[plan->nb_workers++] = lcore->lcore;
 	}
+	if (plan->nb_workers == 0)
+		return REFUSE(STATUS_FAILED,
+			      "--%s: names no worker; it needs an lcore that "
+			      "is not spare",
+			      o->map_option);
 	return STATUS_OK;
 }
 
@@ -114,91 +127,114 @@ plan_workers(struct plan *plan, const struct options *o)
 			      "--nb-cores %u: %s gives %u worker lcores; lower "
 			      "the one or raise the other",
 			      o->nb_cores, eal_lcores_option(), available);
-	rc = plan_config_workers(plan, o);
+	rc = plan_map_workers(plan, o);
 	if (rc != STATUS_OK)
 		return rc;
 	if (o->nb_cores != 0 && o->nb_cores < plan->nb_workers)
 		return REFUSE(STATUS_FAILED,
-			      "--nb-cores %u: --config names %u lcores; give "
+			      "--nb-cores %u: --%s names %u lcores; give "
 			      "at least that many or leave it out",
-			      o->nb_cores, plan->nb_workers);
+			      o->nb_cores, o->map_option, plan->nb_workers);
 	wanted = o->nb_cores;
 	if (wanted == 0)
-		wanted = o->nb_config != 0 ? plan->nb_workers : available;
+		wanted = o->map != NULL ? plan->nb_workers : available;
 	RTE_LCORE_FOREACH_WORKER(lcore) {
 		if (plan->nb_workers >= wanted)
 			break;
-		if (!has_lcore(plan, lcore))
+		if (!has_lcore(plan->lcores, plan->nb_workers, lcore) &&
+		    !has_lcore(plan->spare, plan->nb_spare, lcore))
 			plan->lcores[plan->nb_workers++] = lcore;
 	}
 	return STATUS_OK;
 }
 
-/* Counts each port's queues in --config. */
+/* Counts the queues of each port; it must have them. */
 static int
-count_config_queues(struct plan *plan, const struct options *o)
+count_map_queue(struct plan *plan, const struct options *o,
+		const struct weir_lcore_map_queue *q, unsigned int lcore)
 {
 	const char *kind = o->mode->receives ? "receive" : "transmit";
-	const struct queue_lcore *entry;
-	struct port *port;
-	unsigned int i, max;
+	struct port *port = plan_port(plan, q->port);
+	unsigned int max;
 
-	for (i = 0; i < o->nb_config; i++) {
-		entry = &o->config[i];
-		port = plan_port(plan, entry->port);
-		if (port == NULL)
-			return REFUSE(STATUS_FAILED,
-				      "--config (%u,%u,%u): port %u does not "
-				      "exist or --portmask leaves it out",
-				      entry->port, entry->queue, entry->lcore,
-				      entry->port);
-		max = o->mode->receives ? port->max_rxq : port->max_txq;
-		if (entry->queue >= max)
-			return REFUSE(STATUS_FAILED,
-				      "--config (%u,%u,%u): port %u (%s) has "
-				      "at most %u %s queues",
-				      entry->port, entry->queue, entry->lcore,
-				      port->id, port->name, max, kind);
-		port->nb_streams++;
+	if (port == NULL)
+		return REFUSE(STATUS_FAILED,
+			      "--%s (%u,%u,%u): port %u does not exist or "
+			      "--portmask leaves it out",
+			      o->map_option, q->port, q->queue, lcore, q->port);
+	max = o->mode->receives ? port->max_rxq : port->max_txq;
+	if (q->queue >= max)
+		return REFUSE(STATUS_FAILED,
+			      "--%s (%u,%u,%u): port %u (%s) has at most %u "
+			      "%s queues",
+			      o->map_option, q->port, q->queue, lcore, port->id,
+			      port->name, max, kind);
+	port->nb_streams++;
+	return STATUS_OK;
+}
+
+/* No queue is named twice, so a number too high means that one lacks. */
+static int
+check_no_gap(struct plan *plan, const struct options *o,
+	     const struct weir_lcore_map_queue *q, unsigned int lcore)
+{
+	if (q->queue < plan_port(plan, q->port)->nb_streams)
+		return STATUS_OK;
+	return REFUSE(STATUS_FAILED,
+		      "--%s (%u,%u,%u): a queue of port %u below %u is "
+		      "missing; name them all, from 0",
+		      o->map_option, q->port, q->queue, lcore, q->port,
+		      q->queue);
+}
+
+static int
+for_each_queue(struct plan *plan, const struct options *o,
+	       int (*check)(struct plan *, const struct options *,
+			    const struct weir_lcore_map_queue *, unsigned int))
+{
+	const struct weir_lcore_map_lcore *lcore;
+	unsigned int i, j;
+	int rc;
+
+	for (i = 0; i < o->map->nb_lcores; i++) {
+		lcore = &o->map->lcores[i];
+		for (j = 0; j < lcore->nb_queues; j++) {
+			rc = check(plan, o, &lcore->queues[j], lcore->lcore);
+			if (rc != STATUS_OK)
+				return rc;
+		}
 	}
 	return STATUS_OK;
 }
 
 /* A queue that no stream serves would fill, so none may be left out. */
 static int
-check_config_complete(struct plan *plan, const struct options *o)
+check_map_queues(struct plan *plan, const struct options *o)
 {
-	const struct queue_lcore *entry;
 	const struct port *port;
 	unsigned int i;
+	int rc;
 
-	/* No queue is named twice, so a number too high means that one lacks. */
-	for (i = 0; i < o->nb_config; i++) {
-		entry = &o->config[i];
-		port = plan_port(plan, entry->port);
-		if (entry->queue >= port->nb_streams)
-			return REFUSE(STATUS_FAILED,
-				      "--config (%u,%u,%u): a queue of port %u "
-				      "below %u is missing; name them all, "
-				      "from 0",
-				      entry->port, entry->queue, entry->lcore,
-				      entry->port, entry->queue);
-	}
+	rc = for_each_queue(plan, o, count_map_queue);
+	if (rc == STATUS_OK)
+		rc = for_each_queue(plan, o, check_no_gap);
+	if (rc != STATUS_OK)
+		return rc;
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
 		if (port->nb_streams == 0)
 			return REFUSE(STATUS_FAILED,
-				      "--config: names no queue of port %u; "
-				      "add one or leave the port out with "
+				      "--%s: names no queue of port %u; add "
+				      "one or leave the port out with "
 				      "--portmask",
-				      port->id);
+				      o->map_option, port->id);
 		if (o->mode->receives && o->rxq != 0 &&
 		    o->rxq != port->nb_streams)
 			return REFUSE(STATUS_FAILED,
-				      "--rxq %u: --config names %u queues of "
-				      "port %u; make them equal or leave "
-				      "--rxq out",
-				      o->rxq, port->nb_streams, port->id);
+				      "--rxq %u: --%s names %u queues of port "
+				      "%u; make them equal or leave --rxq out",
+				      o->rxq, o->map_option, port->nb_streams,
+				      port->id);
 	}
 	return STATUS_OK;
 }
@@ -232,7 +268,7 @@ check_queue_counts(const struct port *port, const struct port *sender,
 	if (o->txq != 0 && o->txq < sender->nb_streams)
 		return REFUSE(STATUS_FAILED,
 			      "--txq %u: must be at least %u, one for each "
-			      "queue of port %u in --rxq or --config",
+			      "queue of port %u in --rxq, --config or --map",
 			      o->txq, sender->nb_streams, sender->id);
 	if (sender->nb_streams > port->max_txq)
 		return REFUSE(STATUS_FAILED,
@@ -253,16 +289,14 @@ plan_queues(struct plan *plan, const struct options *o)
 	unsigned int i;
 	int rc;
 
-	if (o->nb_config != 0) {
-		rc = count_config_queues(plan, o);
-		if (rc == STATUS_OK)
-			rc = check_config_complete(plan, o);
+	if (map_has_queues(o)) {
+		rc = check_map_queues(plan, o);
 		if (rc != STATUS_OK)
 			return rc;
 	}
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
-		if (o->nb_config == 0)
+		if (!map_has_queues(o))
 			port->nb_streams = given != 0 ? given : 1;
 	}
 	for (i = 0; i < plan->nb_ports; i++) {
@@ -302,19 +336,21 @@ deal_worker(const struct plan *plan, const struct port *port,
 }
 
 static unsigned int
-config_worker(const struct plan *plan, const struct options *o,
-	      const struct plan_stream *stream)
+map_worker(const struct options *o, const struct plan_stream *stream)
 {
-	unsigned int lcore = LCORE_ID_ANY, i;
+	const struct weir_lcore_map_lcore *lcore;
+	unsigned int worker = 0, i, j;
 
-	for (i = 0; i < o->nb_config; i++)
-		if (o->config[i].port == stream->rx_port->id &&
-		    o->config[i].queue == stream->queue)
-			lcore = o->config[i].lcore;
-	for (i = 0; i < plan->nb_workers - 1; i++)
-		if (plan->lcores[i] == lcore)
-			break;
-	return i;
+	/* Workers are in the order of the map. */
+	for (i = 0; i < o->map->nb_lcores; i++) {
+		lcore = &o->map->lcores[i];
+		for (j = 0; j < lcore->nb_queues; j++)
+			if (lcore->queues[j].port == stream->rx_port->id &&
+			    lcore->queues[j].queue == stream->queue)
+				return worker;
+		worker += !lcore->main && !lcore->spare;
+	}
+	return 0;
 }
 
 static int
@@ -338,8 +374,8 @@ plan_streams(struct plan *plan, const struct options *o)
 			stream->tx_port = o->mode->receives ? peer_of(plan, i) :
 							      stream->rx_port;
 			stream->queue = queue;
-			if (o->nb_config != 0)
-				stream->worker = config_worker(plan, o, stream);
+			if (map_has_queues(o))
+				stream->worker = map_worker(o, stream);
 			else
 				stream->worker = deal_worker(
 					plan, stream->rx_port, load);

@@ -25,8 +25,10 @@ struct plan_stream {
 struct plan {
 	unsigned int nb_ports;
 	struct port ports[RTE_MAX_ETHPORTS];
-	unsigned int nb_workers;
-	unsigned int lcores[RTE_MAX_LCORE]; /* of the workers */
+	unsigned int nb_workers;	    /* now: maps change it */
+	unsigned int lcores[RTE_MAX_LCORE]; /* of the first workers */
+	unsigned int nb_spare;
+	unsigned int spare[RTE_MAX_LCORE]; /* lcores that may become workers */
 	unsigned int nb_streams;
 	struct plan_stream *streams;
 };

@@ -53,7 +53,8 @@ static unsigned int
 mbufs_needed(const struct plan *plan, const struct options *o)
 {
 	/* A cache is flushed at one and a half times its size. */
-	unsigned int n = (plan->nb_workers + 1) * POOL_CACHE * 3 / 2;
+	unsigned int n =
+		(plan->nb_workers + plan->nb_spare + 1) * POOL_CACHE * 3 / 2;
 	unsigned int i;
 
 	for (i = 0; i < plan->nb_ports; i++) {
@@ -139,13 +140,11 @@ has_one_pool(const struct plan *plan)
 
 /* Workers that sleep need RX interrupts; a port without them is polled. */
 static int
-configure(const struct port *port, struct rte_eth_conf *conf,
-	  enum weir_park park)
+configure(const struct port *port, struct rte_eth_conf *conf, bool sleepers)
 {
 	int rc;
 
-	conf->intr_conf.rxq =
-		park == WEIR_PARK_INTERRUPT || park == WEIR_PARK_ADAPTIVE;
+	conf->intr_conf.rxq = sleepers;
 	rc = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, conf);
 	if (rc < 0 && conf->intr_conf.rxq) {
 		conf->intr_conf.rxq = 0;
@@ -156,7 +155,7 @@ configure(const struct port *port, struct rte_eth_conf *conf,
 }
 
 static int
-port_configure(struct port *port, bool one_pool, enum weir_park park)
+port_configure(struct port *port, bool one_pool, bool sleepers)
 {
 	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
@@ -182,7 +181,7 @@ port_configure(struct port *port, bool one_pool, enum weir_park park)
 			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	}
 	port->watched = conf.intr_conf.lsc == 0;
-	return configure(port, &conf, park);
+	return configure(port, &conf, sleepers);
 }
 
 static int
@@ -218,11 +217,11 @@ refuse_port(const struct port *port, const char *step, int rc)
 }
 
 static int
-port_start(struct port *port, bool one_pool, enum weir_park park)
+port_start(struct port *port, bool one_pool, bool sleepers)
 {
 	int rc;
 
-	rc = port_configure(port, one_pool, park);
+	rc = port_configure(port, one_pool, sleepers);
 	if (rc < 0)
 		return refuse_port(port, "configuration", rc);
 	rc = port_setup_queues(port);
@@ -243,6 +242,21 @@ port_start(struct port *port, bool one_pool, enum weir_park park)
 	return STATUS_OK;
 }
 
+/* Will a worker, now or after the map's next change? */
+static bool
+may_sleep(const struct options *o)
+{
+	unsigned int i;
+
+	if (o->map_file != NULL || o->park == WEIR_PARK_INTERRUPT ||
+	    o->park == WEIR_PARK_ADAPTIVE)
+		return true;
+	for (i = 0; o->map != NULL && i < o->map->nb_lcores; i++)
+		if (o->map->lcores[i].park >= WEIR_PARK_INTERRUPT)
+			return true;
+	return false;
+}
+
 int
 ports_start(struct plan *plan, const struct options *o)
 {
@@ -261,7 +275,8 @@ ports_start(struct plan *plan, const struct options *o)
 	}
 	rc = pools_create(plan, o);
 	for (i = 0; rc == STATUS_OK && i < plan->nb_ports; i++)
-		rc = port_start(&plan->ports[i], has_one_pool(plan), o->park);
+		rc = port_start(&plan->ports[i], has_one_pool(plan),
+				may_sleep(o));
 	return rc;
 }
 

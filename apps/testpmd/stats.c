@@ -133,12 +133,12 @@ print_port(const struct port *port, const struct port_totals *t,
 }
 
 static void
-print_workers(const struct weir_runtime *rt, const struct plan *plan)
+print_workers(const struct weir_runtime *rt)
 {
 	struct weir_worker_stats s;
 	unsigned int i;
 
-	for (i = 0; i < plan->nb_workers; i++) {
+	for (i = 0; i < weir_runtime_nb_workers(rt); i++) {
 		if (weir_worker_stats_get(rt, i, &s) != 0)
 			continue;
 		printf("worker %u: lcore %u, polls %" PRIu64 ", steals %" PRIu64
@@ -199,7 +199,7 @@ stats_print_totals(struct plan *plan, struct stream **streams,
 	if (rest != 0)
 		printf("unaccounted: %" PRId64 " packets\n", rest);
 	account->lost += (uint64_t)(rest < 0 ? -rest : rest);
-	print_workers(rt, plan);
+	print_workers(rt);
 	printf("average: %.3f Mpps, %.1f CPU cycles/packet on %u workers, "
 	       "%.2f s\n",
 	       per_second(account->forwarded, elapsed_ns) / 1e6,

@@ -409,6 +409,9 @@ weir__worker_let_go(struct worker *w);
 /* The worker's part of retiring. */
 void
 weir__retire_worker(struct core *c);
+/* Can the calling thread, and the runtime? 0, -EDEADLK or -ENOTSUP. */
+int
+weir__may_change_workers(const struct weir_runtime *rt);
 
 /* shutdown.c */
 /* Milliseconds from now, by CLOCK_MONOTONIC. */

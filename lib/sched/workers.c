@@ -185,16 +185,22 @@ weir__worker_let_go(struct worker *w)
 	pthread_mutex_unlock(&rt->mutex);
 }
 
+int
+weir__may_change_workers(const struct weir_runtime *rt)
+{
+	if (weir__on_worker() || weir__blocked_in(rt))
+		return -EDEADLK;
+	return rt->options.current_thread ? -ENOTSUP : 0;
+}
+
 /* Waits for its turn to change the workers. */
 static int
 begin_change(struct weir_runtime *rt)
 {
-	int rc = 0;
+	int rc = weir__may_change_workers(rt);
 
-	if (weir__on_worker() || weir__blocked_in(rt))
-		return -EDEADLK;
-	if (rt->options.current_thread)
-		return -ENOTSUP;
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&rt->mutex);
 	while (rt->changing && rt->phase == RUNTIME_RUNNING)
 		pthread_cond_wait(&rt->changed, &rt->mutex);

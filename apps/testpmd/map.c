@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* For a device's name: 22.11 has no other way to ask for it. */
+#define ALLOW_EXPERIMENTAL_API
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include <weir_ethdev.h>
+#include <weir_lcore_apply.h>
+#include <weir_machine.h>
+
+#include "error.h"
+#include "map.h"
+#include "options.h"
+#include "plan.h"
+#include "stream.h"
+
+#define ERROR_SIZE 320
+
+/*
+ * The map as EAL completes it: the CPUs of its lcores, the main lcore, and the
+ * devices of the ports. What is not its own is the map's.
+ */
+struct view {
+	struct weir_lcore_map map;
+	struct weir_lcore_map_lcore lcores[RTE_MAX_LCORE + 1];
+	struct weir_lcore_map_port ports[RTE_MAX_ETHPORTS];
+	unsigned int cpus[RTE_MAX_LCORE + 1][CPU_SETSIZE];
+};
+
+/* What weir_lcore_map_check() finds goes here. */
+struct findings {
+	char *error; /* the first error, if there is any */
+	size_t size;
+	bool print; /* the warnings */
+};
+
+int
+map_open(struct options *o, struct weir_machine **machine)
+{
+	char error[ERROR_SIZE];
+
+	if (o->map_option == NULL || strcmp(o->map_option, "map") != 0)
+		return STATUS_OK;
+	*machine = weir_machine_read();
+	if (*machine == NULL)
+		return REFUSE(STATUS_FAILED,
+			      "--map: the machine cannot be read (%s); is /sys "
+			      "mounted?",
+			      rte_strerror(rte_errno));
+	if (o->map_file == NULL)
+		return STATUS_OK;
+	o->map = weir_lcore_map_load(o->map_file, error, sizeof(error));
+	if (o->map == NULL)
+		return REFUSE(STATUS_FAILED, "--map %s", error);
+	return STATUS_OK;
+}
+
+static void
+complete_cpus(struct weir_lcore_map_lcore *lcore, unsigned int *cpus)
+{
+	rte_cpuset_t set;
+	unsigned int cpu;
+
+	if (lcore->nb_cpus != 0)
+		return;
+	set = rte_lcore_cpuset(lcore->lcore);
+	lcore->cpus = cpus;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			cpus[lcore->nb_cpus++] = cpu;
+}
+
+/* Lcores that EAL does not have are refused elsewhere. */
+static void
+view_lcores(struct view *v, const struct weir_lcore_map *map,
+	    const struct options *o)
+{
+	struct weir_lcore_map_lcore *lcore;
+	bool has_main = false;
+	unsigned int i;
+
+	v->map.lcores = v->lcores;
+	for (i = 0; i < map->nb_lcores; i++) {
+		if (!rte_lcore_is_enabled(map->lcores[i].lcore))
+			continue;
+		lcore = &v->lcores[v->map.nb_lcores];
+		*lcore = map->lcores[i];
+		has_main |= lcore->main;
+		if (lcore->park < 0 && !lcore->main)
+			lcore->park = (int)o->park;
+		complete_cpus(lcore, v->cpus[v->map.nb_lcores++]);
+	}
+	if (has_main)
+		return;
+	lcore = &v->lcores[v->map.nb_lcores];
+	*lcore = (struct weir_lcore_map_lcore){
+		.lcore = rte_get_main_lcore(),
+		.main = true,
+		.node = -1,
+		.park = -1,
+	};
+	complete_cpus(lcore, v->cpus[v->map.nb_lcores++]);
+}
+
+/* Its PCI address; empty when it has none. EAL's name may lack the domain. */
+static const char *
+port_address(const struct port *port, const struct weir_machine *machine)
+{
+	struct rte_eth_dev_info info;
+	const char *name, *address;
+	unsigned int i;
+
+	if (rte_eth_dev_info_get(port->id, &info) != 0 || info.device == NULL)
+		return "";
+	name = rte_dev_name(info.device);
+	for (i = 0; i < machine->nb_nics; i++) {
+		address = machine->nics[i].address;
+		if (strcmp(name, address) == 0 ||
+		    (strncmp(address, "0000:", 5) == 0 &&
+		     strcmp(name, address + 5) == 0))
+			return address;
+	}
+	return "";
+}
+
+static void
+view_ports(struct view *v, const struct plan *plan,
+	   const struct weir_machine *machine)
+{
+	struct weir_lcore_map_port *port;
+	unsigned int i;
+
+	v->map.ports = v->ports;
+	for (i = 0; i < plan->nb_ports; i++) {
+		port = &v->ports[v->map.nb_ports++];
+		port->port = plan->ports[i].id;
+		strcpy(port->address, port_address(&plan->ports[i], machine));
+	}
+}
+
+/* Are the ports those that the map takes them for? */
+static int
+check_ports(const struct view *v, const struct weir_lcore_map *map, char *error,
+	    size_t size)
+{
+	const struct weir_lcore_map_port *port;
+	const char *address;
+	unsigned int i, j;
+
+	for (i = 0; i < map->nb_ports; i++) {
+		port = &map->ports[i];
+		address = NULL;
+		for (j = 0; j < v->map.nb_ports; j++)
+			if (v->ports[j].port == port->port)
+				address = v->ports[j].address;
+		if (address != NULL && strcmp(address, port->address) == 0)
+			continue;
+		if (address == NULL)
+			address = "not in use";
+		snprintf(error, size, "port %u: is to be %s%s, and is %s",
+			 port->port, port->address[0] != '\0' ? "at " : "",
+			 port->address[0] != '\0' ? port->address : "none",
+			 address[0] != '\0' ? address : "on no PCI bus");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void
+note_finding(void *arg, const struct weir_lcore_map_finding *f)
+{
+	struct findings *findings = arg;
+
+	if (f->severity == WEIR_LCORE_MAP_ERROR && findings->error[0] == '\0')
+		snprintf(findings->error, findings->size, "%s (%s)", f->text,
+			 f->rule);
+	if (f->severity == WEIR_LCORE_MAP_WARNING && findings->print)
+		error_line("warning: %s (%s)", f->text, f->rule);
+}
+
+/* Warnings are for a map that is used: they come when all else is well. */
+static int
+check(const struct weir_lcore_map *map, const struct options *o,
+      const struct plan *plan, const struct weir_machine *machine, bool print,
+      char *error, size_t size)
+{
+	struct findings findings = { error, size, print };
+	struct view *v = calloc(1, sizeof(*v));
+	int rc;
+
+	if (v == NULL) {
+		snprintf(error, size, "no memory to check it");
+		return -ENOMEM;
+	}
+	error[0] = '\0';
+	view_lcores(v, map, o);
+	view_ports(v, plan, machine);
+	rc = check_ports(v, map, error, size);
+	if (rc == 0 && weir_lcore_map_check(&v->map, machine, note_finding,
+					    &findings) != 0)
+		rc = -EINVAL;
+	free(v);
+	return rc;
+}
+
+int
+map_check(const struct options *o, const struct plan *plan,
+	  const struct weir_machine *machine)
+{
+	char error[ERROR_SIZE];
+
+	if (machine == NULL)
+		return STATUS_OK;
+	if (check(o->map, o, plan, machine, true, error, sizeof(error)) < 0)
+		return REFUSE(STATUS_FAILED, "--map: %s", error);
+	return STATUS_OK;
+}
+
+void
+map_park(const struct options *o, struct weir_runtime *rt)
+{
+	const struct weir_lcore_map_lcore *lcore;
+	unsigned int i;
+
+	for (i = 0; o->map != NULL && i < o->map->nb_lcores; i++) {
+		lcore = &o->map->lcores[i];
+		if (lcore->park >= 0)
+			weir_worker_park_set(
+				rt,
+				(unsigned int)weir_runtime_worker_of_lcore(
+					rt, lcore->lcore),
+				(enum weir_park)lcore->park);
+	}
+}
+
+/* Streams without a receive queue have no source; they are counted on. */
+static int
+apply(const struct weir_lcore_map *map, const struct plan *plan,
+      struct stream **streams, struct weir_runtime *rt,
+      struct weir_lcore_map_change *change, char *error, size_t size)
+{
+	struct weir_lcore_map_source *sources;
+	struct stream *s;
+	unsigned int i;
+	int rc;
+
+	sources = calloc(plan->nb_streams, sizeof(*sources));
+	if (sources == NULL) {
+		snprintf(error, size, "no memory for the change");
+		return -ENOMEM;
+	}
+	for (i = 0; i < plan->nb_streams; i++) {
+		s = streams[i];
+		sources[i].queue.port = s->rx_port->id;
+		sources[i].queue.queue = s->queue;
+		sources[i].source =
+			s->rxq != NULL ? weir_rxq_source(s->rxq) : NULL;
+	}
+	rc = weir_lcore_map_apply(map, rt, sources, plan->nb_streams, change,
+				  error, size);
+	free(sources);
+	return rc;
+}
+
+void
+map_reload(struct options *o, struct plan *plan,
+	   const struct weir_machine *machine, struct stream **streams,
+	   struct weir_runtime *rt)
+{
+	struct weir_lcore_map_change change;
+	struct weir_lcore_map *map;
+	char error[ERROR_SIZE];
+
+	map = weir_lcore_map_load(o->map_file, error, sizeof(error));
+	if (map == NULL) {
+		error_line("--map is not applied: %s", error);
+		return;
+	}
+	if (check(map, o, plan, machine, false, error, sizeof(error)) < 0 ||
+	    apply(map, plan, streams, rt, &change, error, sizeof(error)) < 0) {
+		error_line("--map is not applied: %s: %s", o->map_file, error);
+		weir_lcore_map_free(map);
+		return;
+	}
+	plan->nb_workers += change.added;
+	plan->nb_workers -= change.retired;
+	weir_lcore_map_free(o->map);
+	o->map = map;
+	check(map, o, plan, machine, true, error, sizeof(error));
+	printf("map applied: workers %u (added %u, retired %u), queues moved "
+	       "%u\n",
+	       plan->nb_workers, change.added, change.retired, change.moved);
+}
