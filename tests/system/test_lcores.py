@@ -453,6 +453,24 @@ def sound(name, args, ports):
           == sorted((p, str(q), o) for (p, q), o in owners.items()), said)
 
 
+def no_more_workers_than_lcores():
+    """EAL has 128 of them; ports of a machine without devices are virtual."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "large")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("weir-machine 1\n"
+                    "/sys/devices/system/cpu/present = 0-299\n"
+                    "/sys/devices/system/cpu/online = 0-299\nend 2\n")
+        out = ask("suggest", "--ports", "1", "--queues", "300", "--from", path)
+        check(items(out).startswith("port 0 none; main 0; lcore 1 rx=0.0-2; "),
+              out)
+        check(out.count("\nlcore ") == 127, f"{out.count(chr(10) + 'lcore ')}")
+        check("# node 0 has cores for 127 of 300 workers\n" in out, out)
+        check(" -a " not in out, out)
+        out = ask("suggest", "--ports", "1", "--workers", "127", "--from", path)
+        check(items(out).endswith("lcore 127 rx=0.126"), out)
+
+
 def more_than_there_is():
     for name, args, text in (
             ("one_cpu", ("--ports", "1", "--workers", "2"),
@@ -722,6 +740,7 @@ def main():
     tap.run("options to paste", options_to_paste)
     tap.run("reasons", reasons_are_given)
     tap.run("any request", any_request_gives_a_sound_map, rng)
+    tap.run("as many as EAL has", no_more_workers_than_lcores)
     tap.run("more than there is", more_than_there_is)
     tap.run("diff", differences_are_told)
     tap.run("record", recorded_machine_is_this_one)
