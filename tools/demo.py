@@ -99,6 +99,14 @@ def lcores():
     return f"0@{first},1@{first},2@{second}"
 
 
+def lcore_map():
+    """Which of them are workers, where, and which port each polls."""
+    cpus = sorted(os.sched_getaffinity(0))
+    first, second = cpus[0], cpus[1 % len(cpus)]
+    return (f"main 0 cpus={first}; lcore 1 cpus={first} rx=0.0; "
+            f"lcore 2 cpus={second} rx=1.0")
+
+
 class Testpmd:
     """A running weir-testpmd, whose lines a thread collects."""
 
@@ -110,7 +118,8 @@ class Testpmd:
                 "--file-prefix", f"weir-demo-{os.getpid()}"]
         for vdev in vdevs:
             argv += ["--vdev", vdev]
-        argv += ["--", "--stats-period", "0.2"]
+        argv += ["--", "--map", lcore_map(), "--stats-period", "0.2"]
+        say(f"demo: lcore map: {lcore_map()}")
         self.lines = []
         self.changed = threading.Condition()
         self.process = start(

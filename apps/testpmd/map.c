@@ -129,44 +129,52 @@ port_address(const struct port *port, const struct weir_machine *machine)
 	return "";
 }
 
+/* Whether there is such a port is not for the machine to say. */
 static void
-view_ports(struct view *v, const struct plan *plan,
+view_ports(struct view *v, struct plan *plan,
 	   const struct weir_machine *machine)
 {
-	struct weir_lcore_map_port *port;
+	const struct port *port;
 	unsigned int i;
 
 	v->map.ports = v->ports;
-	for (i = 0; i < plan->nb_ports; i++) {
-		port = &v->ports[v->map.nb_ports++];
-		port->port = plan->ports[i].id;
-		strcpy(port->address, port_address(&plan->ports[i], machine));
+	v->map.nb_ports = RTE_MAX_ETHPORTS;
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		port = plan_port(plan, (uint16_t)i);
+		v->ports[i].port = (uint16_t)i;
+		if (port != NULL)
+			strcpy(v->ports[i].address,
+			       port_address(port, machine));
 	}
 }
 
 /* Are the ports those that the map takes them for? */
 static int
-check_ports(const struct view *v, const struct weir_lcore_map *map, char *error,
-	    size_t size)
+check_ports(const struct weir_lcore_map *map, struct plan *plan,
+	    const struct weir_machine *machine, char *error, size_t size)
 {
-	const struct weir_lcore_map_port *port;
-	const char *address;
-	unsigned int i, j;
+	const struct weir_lcore_map_port *item;
+	const char *address, *wanted;
+	const struct port *port;
+	unsigned int i;
 
 	for (i = 0; i < map->nb_ports; i++) {
-		port = &map->ports[i];
-		address = NULL;
-		for (j = 0; j < v->map.nb_ports; j++)
-			if (v->ports[j].port == port->port)
-				address = v->ports[j].address;
-		if (address != NULL && strcmp(address, port->address) == 0)
+		item = &map->ports[i];
+		port = plan_port(plan, item->port);
+		address = port != NULL ? port_address(port, machine) : NULL;
+		if (address != NULL && strcmp(address, item->address) == 0)
 			continue;
+		wanted = item->address[0] != '\0' ? item->address : "none";
 		if (address == NULL)
-			address = "not in use";
-		snprintf(error, size, "port %u: is to be %s%s, and is %s",
-			 port->port, port->address[0] != '\0' ? "at " : "",
-			 port->address[0] != '\0' ? port->address : "none",
-			 address[0] != '\0' ? address : "on no PCI bus");
+			snprintf(error, size,
+				 "port %u %s: there is no such port, or "
+				 "--portmask leaves it out",
+				 item->port, wanted);
+		else
+			snprintf(error, size, "port %u %s: is %s%s", item->port,
+				 wanted, address[0] != '\0' ? "at " : "",
+				 address[0] != '\0' ? address :
+						      "on no PCI bus, none");
 		return -EINVAL;
 	}
 	return 0;
@@ -187,7 +195,7 @@ note_finding(void *arg, const struct weir_lcore_map_finding *f)
 /* Warnings are for a map that is used: they come when all else is well. */
 static int
 check(const struct weir_lcore_map *map, const struct options *o,
-      const struct plan *plan, const struct weir_machine *machine, bool print,
+      struct plan *plan, const struct weir_machine *machine, bool print,
       char *error, size_t size)
 {
 	struct findings findings = { error, size, print };
@@ -201,7 +209,7 @@ check(const struct weir_lcore_map *map, const struct options *o,
 	error[0] = '\0';
 	view_lcores(v, map, o);
 	view_ports(v, plan, machine);
-	rc = check_ports(v, map, error, size);
+	rc = check_ports(map, plan, machine, error, size);
 	if (rc == 0 && weir_lcore_map_check(&v->map, machine, note_finding,
 					    &findings) != 0)
 		rc = -EINVAL;
@@ -210,7 +218,7 @@ check(const struct weir_lcore_map *map, const struct options *o,
 }
 
 int
-map_check(const struct options *o, const struct plan *plan,
+map_check(const struct options *o, struct plan *plan,
 	  const struct weir_machine *machine)
 {
 	char error[ERROR_SIZE];

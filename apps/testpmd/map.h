@@ -29,7 +29,7 @@ map_open(struct options *options, struct weir_machine **machine);
  * the first reason; else prints a line for each warning. Returns as above.
  */
 int
-map_check(const struct options *options, const struct plan *plan,
+map_check(const struct options *options, struct plan *plan,
 	  const struct weir_machine *machine);
 
 /* Sets the policies that the map has for workers. */

@@ -51,22 +51,24 @@ OPTIONS = (
     (["--eth-peer", "+0,02:00:00:00:00:00"], 2, "--eth-peer +0,02:"),
     (["--eth-peer", "0,02:00:00:00:00"], 2, "--eth-peer 0,02:00:00:00:00: "),
     (["--config", ""], 2, "--config : must be like"),
-    (["--config", "(0,0)"], 2, "--config (0,0): must be like"),
+    (["--config", "(0,0)"], 2, "--config (0,0): line 1: '(0,0)': must be "
+     "(PORT,QUEUE,LCORE)"),
     (["--config", "(0,0, 1)"], 2, "--config (0,0, 1): must be like"),
     (["--config", "(0,0,-1)"], 2, "--config (0,0,-1): must be like"),
-    (["--config", "(0,0,1),"], 2, "--config (0,0,1),: must be like"),
-    (["--config", "(0,0,1)(1,0,1)"], 2, "must be like"),
-    (["--config", "(0,0,1),(0,0,2)"], 2, "a queue is given twice at (0,0,2)"),
-    (["--config", "(0,0,1),(1,0,9)"], 1, "--config (1,0,9): lcore 9 is not"),
-    (["--config", "(0,0,1),(1,0,0)"], 1, "--config (1,0,0): lcore 0 is the "
-     "main lcore"),
+    (["--config", "(0,0,1),"], 2, "--config (0,0,1),: line 1: ',': must be "
+     "followed"),
+    (["--config", "(0,0,1)(1,0,1)"], 2, "'(1,0,1)': must be a comma"),
+    (["--config", "(0,0,1),(0,0,2)"], 2, "'(0,0,2)': queue 0 of port 0 is "
+     "given twice"),
+    (["--config", "(0,0,1),(1,0,9)"], 1, "--config: lcore 9: is not"),
+    (["--config", "(0,0,1),(1,0,0)"], 1, "--config: lcore 0: is the main "
+     "lcore"),
     (["--config", "(0,0,1)"], 1, "--config: names no queue of port 1"),
     (["--config", "(0,0,1),(2,0,1)"], 1, "--config (2,0,1): port 2 does not"),
     (["--config", "(0,0,1),(1,0,1)", "--portmask", "1"], 1,
      "--config (1,0,1): port 1 does not exist or --portmask"),
     (["--config", "(0,0,1),(1,1,1)"], 1, "--config (1,1,1): a queue of port 1"),
-    (["--config", "(0,0,1),(1,9999,1)"], 1, "--config (1,9999,1): port 1 "
-     "(net_null1) has at most "),
+    (["--config", "(0,0,1),(1,9999,1)"], 2, "'(1,9999,1)': must be (PORT"),
     (["--config", "(0,0,1),(1,0,2)", "--nb-cores", "1"], 1,
      "--nb-cores 1: --config names 2 lcores"),
     (["--config", "(0,0,1),(1,0,2)", "--rxq", "2"], 1,
@@ -106,6 +108,9 @@ def too_many_queues():
            "--vdev net_pcap0,rx_pcap=/dev/null: EAL cannot start", True)
     expect(Testpmd(("--rxq", "17"), ("net_ring0",)), 1,
            "--rxq 17: port 0 (net_ring0) has at most 16 receive queues", False)
+    expect(Testpmd(("--config", "(0,16,1)"), ("net_ring0",)), 1,
+           "--config (0,16,1): port 0 (net_ring0) has at most 16 receive "
+           "queues", False)
     expect(Testpmd(("--txq", "17"), ("net_ring0",)), 1,
            "--txq 17: port 0 (net_ring0) has at most 16 transmit queues",
            False)
