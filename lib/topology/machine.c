@@ -67,7 +67,7 @@ read_package(struct tree *t, unsigned int cpu)
 	return WEIR_MACHINE_UNKNOWN;
 }
 
-/* The last level of data or unified caches; those of instructions stand aside. */
+/* The last level of what holds data; caches of instructions stand aside. */
 static int
 read_cache(struct tree *t, unsigned int cpu)
 {
@@ -162,10 +162,10 @@ weir__machine_of_tree(struct tree *t)
 		return NULL;
 	}
 	read_cpus(t, m);
-	if (m->nb_cpus > 0) {
+	if (m->nb_cpus > 0)
 		weir__machine_read_nodes(t, m);
+	if (m->nb_nodes > 0)
 		weir__machine_read_nics(t, m);
-	}
 	if (m->nb_cpus == 0 || t->no_memory || t->problem != NULL) {
 		weir_machine_free(m);
 		return NULL;

@@ -24,8 +24,8 @@ weir__machine_parse(const char *text, size_t length, const char *name,
 		    char *error, size_t size);
 
 /*
- * The CPUs and nodes that the cpusets of the process leave to it, machine_cpuset.c.
- * False: there is nothing that tells.
+ * The CPUs and nodes that the cpusets of the process leave to it. False: there
+ * is nothing that tells. In machine_cpuset.c.
  */
 bool
 weir__machine_cpus_allowed(struct tree *t, struct id_set *cpus);
@@ -33,8 +33,8 @@ bool
 weir__machine_nodes_allowed(struct tree *t, struct id_set *nodes);
 
 /*
- * Each of these fills in its part, machine_nodes.c and machine_nics.c. CPUs come
- * first, then nodes, then the rest.
+ * Each of these fills in its part, in machine_nodes.c and machine_nics.c. CPUs
+ * come first, then nodes, then the rest.
  */
 void
 weir__machine_read_nodes(struct tree *t, struct weir_machine *m);

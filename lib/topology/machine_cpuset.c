@@ -7,13 +7,12 @@
  * mounted. Groups above it may leave less than it says itself; kernels since
  * Linux 3.15 have files with what is effective, which need no look further up.
  *
- * Where no cgroup tells, the affinity of the threads does. EAL ties its threads to
- * CPUs, each to others: what all of them may use together is what the kernel
+ * Where no cgroup tells, the affinity of the threads does. EAL ties its threads
+ * to CPUs, each to others: what all of them may use together is what the kernel
  * has agreed to, and that is a part of the cpuset at least.
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "topology/machine.h"

@@ -2,7 +2,6 @@
 
 /* The NUMA nodes of a machine, with their memory and distances. */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

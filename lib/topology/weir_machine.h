@@ -55,7 +55,7 @@ struct weir_machine_node {
 	struct weir_machine_pages pages[WEIR_MACHINE_PAGE_SIZES];
 };
 
-/** An Ethernet device on a PCI bus; in the order of addresses, as EAL has it. */
+/** An Ethernet device on a PCI bus; in the order of addresses, as in EAL. */
 struct weir_machine_nic {
 	char address[16];   /**< 0000:81:00.0 */
 	char driver[32];    /**< the kernel's, vfio-pci for example; or empty */

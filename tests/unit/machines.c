@@ -8,20 +8,50 @@
 
 #include "machines.h"
 
+static const struct {
+	char letter;
+	const char *path;
+} folders[] = {
+	{ 'c', "/sys/devices/system/cpu" },
+	{ 'g', "/proc/self" },
+	{ 'n', "/sys/devices/system/node" },
+	{ 'p', "/sys/bus/pci/devices" },
+};
+
+char *
+machine_text(const char *entries, size_t length, size_t *text_length)
+{
+	unsigned int n = 0, j;
+	char *text;
+	FILE *f = open_memstream(&text, text_length);
+	size_t i;
+
+	assert_non_null(f);
+	fprintf(f, "weir-machine 1\n");
+	for (i = 0; i < length; i++) {
+		n += entries[i] == '\n';
+		for (j = 0; j < RTE_DIM(folders); j++)
+			if ((i == 0 || entries[i - 1] == '\n') &&
+			    entries[i] == folders[j].letter)
+				break;
+		if (j < RTE_DIM(folders))
+			fputs(folders[j].path, f);
+		else
+			fputc(entries[i], f);
+	}
+	fprintf(f, "end %u\n", n);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
 struct weir_machine *
 machine_try(const char *entries, char *error, size_t size)
 {
+	size_t length;
+	char *text = machine_text(entries, strlen(entries), &length);
 	struct weir_machine *m;
-	unsigned int n = 0;
-	const char *c;
-	char *text;
-	int length;
 
-	for (c = entries; *c != '\0'; c++)
-		n += *c == '\n';
-	length = asprintf(&text, "weir-machine 1\n%send %u\n", entries, n);
-	assert_int_not_equal(length, -1);
-	m = weir__machine_parse(text, (size_t)length, "test", error, size);
+	m = weir__machine_parse(text, length, "test", error, size);
 	free(text);
 	return m;
 }

@@ -7,11 +7,15 @@
 
 #include "topology/machine.h"
 
-#define CPU "/sys/devices/system/cpu/"
-#define NODE "/sys/devices/system/node/"
-#define PCI "/sys/bus/pci/devices/"
+/*
+ * A recording with these entries, "PATH = TEXT\n"... The usual paths are short:
+ * c, n, p and g at the beginning of a line stand for the folders of CPUs,
+ * nodes, devices and the process. The caller frees it.
+ */
+char *
+machine_text(const char *entries, size_t length, size_t *text_length);
 
-/* From "PATH = TEXT\n"...; NULL with the error's line. */
+/* A machine from such entries; NULL with the error's line. */
 struct weir_machine *
 machine_try(const char *entries, char *error, size_t size);
 

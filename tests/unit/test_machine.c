@@ -2,6 +2,7 @@
 
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "machines.h"
@@ -10,10 +11,11 @@ static void
 cpus_may_have_any_numbers(void **state)
 {
 	const unsigned int ids[] = { 0, 1, 130, 1023, 1024, 8191 };
-	struct weir_machine *m = machine_of(
-		CPU "present = 0-1,130,1023-1024,8191\n" CPU
-		    "online = 0-1,130,1023-1024,8191\n" CPU
-		    "possible = 0-8191\n" CPU "isolated = 1024,8191\n");
+	struct weir_machine *m =
+		machine_of("c/present = 0-1,130,1023-1024,8191\n"
+			   "c/online = 0-1,130,1023-1024,8191\n"
+			   "c/possible = 0-8191\n"
+			   "c/isolated = 1024,8191\n");
 	unsigned int i;
 
 	assert_int_equal(m->nb_cpus, RTE_DIM(ids));
@@ -35,20 +37,22 @@ cpus_are_those_present_or_else_possible_or_online(void **state)
 {
 	struct weir_machine *m;
 
-	m = machine_of(CPU "present = 0-2\n" CPU "possible = 0-3\n" CPU
-			   "online = 0-1\n");
+	m = machine_of("c/present = 0-2\n"
+		       "c/possible = 0-3\n"
+		       "c/online = 0-1\n");
 	assert_int_equal(m->nb_cpus, 3);
 	assert_true(m->cpus[1].online);
 	assert_false(m->cpus[2].online);
 	weir_machine_free(m);
-	m = machine_of(CPU "possible = 0-3\n" CPU "online = 0-1\n");
+	m = machine_of("c/possible = 0-3\n"
+		       "c/online = 0-1\n");
 	assert_int_equal(m->nb_cpus, 4);
 	weir_machine_free(m);
-	m = machine_of(CPU "online = 0-1\n");
+	m = machine_of("c/online = 0-1\n");
 	assert_int_equal(m->nb_cpus, 2);
 	weir_machine_free(m);
 	/* Where nothing says which are online, all are. */
-	m = machine_of(CPU "present = 0-1\n");
+	m = machine_of("c/present = 0-1\n");
 	assert_true(m->cpus[0].online && m->cpus[1].online);
 	weir_machine_free(m);
 }
@@ -56,7 +60,7 @@ cpus_are_those_present_or_else_possible_or_online(void **state)
 static void
 nothing_but_cpus_need_be_known(void **state)
 {
-	struct weir_machine *m = machine_of(CPU "present = 5\n");
+	struct weir_machine *m = machine_of("c/present = 5\n");
 
 	assert_int_equal(m->cpus[0].node, 0);
 	assert_int_equal(m->cpus[0].package, WEIR_MACHINE_UNKNOWN);
@@ -77,16 +81,16 @@ static void
 siblings_have_the_same_core(void **state)
 {
 	struct weir_machine *m =
-		machine_of(CPU "present = 0-4\n"
+		machine_of("c/present = 0-4\n"
 			   /* Since Linux 5.2, and before. */
-			   CPU "cpu0/topology/core_cpus_list = 0,2\n" CPU
-			       "cpu0/topology/thread_siblings_list = 0\n" CPU
-			       "cpu2/topology/thread_siblings_list = 0,2\n" CPU
-			       "cpu3/topology/core_cpus_list = 3\n"
+			   "c/cpu0/topology/core_cpus_list = 0,2\n"
+			   "c/cpu0/topology/thread_siblings_list = 0\n"
+			   "c/cpu2/topology/thread_siblings_list = 0,2\n"
+			   "c/cpu3/topology/core_cpus_list = 3\n"
 			   /* Where it is not itself, that is nonsense. */
-			   CPU "cpu4/topology/core_cpus_list = 0\n" CPU
-			       "cpu0/topology/physical_package_id = 7\n" CPU
-			       "cpu2/topology/physical_package_id = -1\n");
+			   "c/cpu4/topology/core_cpus_list = 0\n"
+			   "c/cpu0/topology/physical_package_id = 7\n"
+			   "c/cpu2/topology/physical_package_id = -1\n");
 
 	assert_int_equal(m->cpus[0].core, 0);
 	assert_int_equal(m->cpus[1].core, WEIR_MACHINE_UNKNOWN);
@@ -98,29 +102,46 @@ siblings_have_the_same_core(void **state)
 	weir_machine_free(m);
 }
 
-#define CACHE(cpu, index, level, type, shared)                           \
-	CPU "cpu" #cpu "/cache/index" #index "/level = " #level "\n" CPU \
-	    "cpu" #cpu "/cache/index" #index "/type = " type "\n" CPU    \
-	    "cpu" #cpu "/cache/index" #index "/shared_cpu_list = " shared "\n"
+struct cache {
+	unsigned int cpu;
+	unsigned int index;
+	unsigned int level;
+	const char *type;
+	const char *shared;
+};
 
 static void
 last_level_cache_is_the_highest_with_data(void **state)
 {
-	struct weir_machine *m = machine_of(
-		CPU "present = 0-5\n"
+	const struct cache all[] = {
 		/* In any order. */
-		CACHE(0, 0, 3, "Unified", "0-3") CACHE(0, 1, 1, "Data", "0")
-			CACHE(1, 0, 1, "Data", "1") CACHE(1, 1, 2, "Unified",
-							  "1-2")
-				CACHE(2, 0, 1, "Data", "2")
-					CACHE(2, 1, 2, "Instruction", "0-5")
-		/* Behind a gap, and without a type. */
-		CACHE(3, 0, 1, "Data", "3") CACHE(3, 2, 3, "Unified", "0-3") CPU
-		"cpu4/cache/index0/level = 3\n" CACHE(5, 0, 3, "Unified",
-						      "0-4"));
+		{ 0, 0, 3, "Unified", "0-3" },
+		{ 0, 1, 1, "Data", "0" },
+		{ 1, 0, 1, "Data", "1" },
+		{ 1, 1, 2, "Unified", "1-2" },
+		{ 2, 0, 1, "Data", "2" },
+		{ 2, 1, 2, "Instruction", "0-5" },
+		/* Behind a gap, and without itself; 4 has no type. */
+		{ 3, 0, 1, "Data", "3" },
+		{ 3, 2, 3, "Unified", "0-3" },
+		{ 5, 0, 3, "Unified", "0-4" },
+	};
 	const int caches[] = { 0, 1, 2, 3, -1, -1 };
+	struct weir_machine *m;
+	char text[4096];
 	unsigned int i;
+	int n;
 
+	n = sprintf(text, "c/present = 0-5\nc/cpu4/cache/index0/level = 3\n");
+	for (i = 0; i < RTE_DIM(all); i++)
+		n += sprintf(text + n,
+			     "c/cpu%u/cache/index%u/level = %u\n"
+			     "c/cpu%u/cache/index%u/type = %s\n"
+			     "c/cpu%u/cache/index%u/shared_cpu_list = %s\n",
+			     all[i].cpu, all[i].index, all[i].level, all[i].cpu,
+			     all[i].index, all[i].type, all[i].cpu,
+			     all[i].index, all[i].shared);
+	m = machine_of(text);
 	for (i = 0; i < RTE_DIM(caches); i++)
 		assert_int_equal(m->cpus[i].cache, caches[i]);
 	weir_machine_free(m);
@@ -131,11 +152,13 @@ cpus_without_a_tick_are_listed_or_null(void **state)
 {
 	struct weir_machine *m;
 
-	m = machine_of(CPU "present = 0-1\n" CPU "nohz_full = 1\n");
+	m = machine_of("c/present = 0-1\n"
+		       "c/nohz_full = 1\n");
 	assert_false(m->cpus[0].tick_free);
 	assert_true(m->cpus[1].tick_free);
 	weir_machine_free(m);
-	m = machine_of(CPU "present = 0-1\n" CPU "nohz_full = (null)\n");
+	m = machine_of("c/present = 0-1\n"
+		       "c/nohz_full = (null)\n");
 	assert_false(m->cpus[0].tick_free);
 	assert_false(m->cpus[1].tick_free);
 	weir_machine_free(m);
@@ -144,16 +167,18 @@ cpus_without_a_tick_are_listed_or_null(void **state)
 static void
 nodes_may_lack_cpus_or_memory_and_have_gaps(void **state)
 {
-	struct weir_machine *m = machine_of(
-		CPU "present = 0-3\n" CPU "online = 0-2\n" NODE
-		    "possible = 0-9\n" NODE "online = 1,4,9\n" NODE
-		    "node1/cpulist = 0-1\n" NODE
-		    "node1/meminfo = Node 1 MemTotal:   1024 kB\n" NODE
-		    "node4/cpulist = 2\n" NODE
-		    "node4/meminfo = Node 4 MemTotal:   0 kB\n" NODE
-		    "node9/cpulist =\n" NODE
-		    "node9/meminfo = Node 9 MemFree: 1 kB"
-		    "\\nNode 9 MemTotal: 2097152 kB\n");
+	struct weir_machine *m =
+		machine_of("c/present = 0-3\n"
+			   "c/online = 0-2\n"
+			   "n/possible = 0-9\n"
+			   "n/online = 1,4,9\n"
+			   "n/node1/cpulist = 0-1\n"
+			   "n/node1/meminfo = Node 1 MemTotal:   1024 kB\n"
+			   "n/node4/cpulist = 2\n"
+			   "n/node4/meminfo = Node 4 MemTotal:   0 kB\n"
+			   "n/node9/cpulist =\n"
+			   "n/node9/meminfo = Node 9 MemFree: 1 kB"
+			   "\\nNode 9 MemTotal: 2097152 kB\n");
 
 	assert_int_equal(m->nb_nodes, 3);
 	assert_int_equal(m->nodes[0].memory, 1 << 20);
@@ -172,12 +197,12 @@ static void
 kernel_without_nodes_has_one(void **state)
 {
 	struct weir_machine *m = machine_of(
-		CPU
-		"present = 0-3\n"
+		"c/present = 0-3\n"
 		"/proc/meminfo = MemTotal:        4096 kB\n"
 		"/sys/kernel/mm/hugepages/ = hugepages-2048kB\n"
 		"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 9\n"
-		"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages = 8\n");
+		"/sys/kernel/mm/hugepages/hugepages-2048kB/"
+		"free_hugepages = 8\n");
 
 	assert_int_equal(m->nb_nodes, 1);
 	assert_int_equal(m->nodes[0].id, 0);
@@ -193,10 +218,10 @@ kernel_without_nodes_has_one(void **state)
 static void
 distances_are_in_the_order_of_online_nodes(void **state)
 {
-	struct weir_machine *m =
-		machine_of(CPU "present = 0\n" NODE "online = 0,2,7\n" NODE
-			       "node0/distance = 10 21 31\n" NODE
-			       "node2/distance = 12 10 255\n");
+	struct weir_machine *m = machine_of("c/present = 0\n"
+					    "n/online = 0,2,7\n"
+					    "n/node0/distance = 10 21 31\n"
+					    "n/node2/distance = 12 10 255\n");
 
 	assert_int_equal(weir_machine_distance(m, 0, 0), 10);
 	assert_int_equal(weir_machine_distance(m, 0, 2), 21);
@@ -213,34 +238,38 @@ distances_are_in_the_order_of_online_nodes(void **state)
 	weir_machine_free(m);
 }
 
-#define PAGES(kib, total, unused)                                          \
-	NODE "node3/hugepages/hugepages-" #kib "kB/nr_hugepages = " #total \
-	     "\n" NODE "node3/hugepages/hugepages-" #kib                   \
-	     "kB/free_hugepages = " #unused "\n"
-
 static void
 hugepages_are_by_size(void **state)
 {
+	/* In KiB; the largest have no place, and 8 KiB no figures. */
+	const unsigned int there[] = { 1048576, 16777216, 2048,
+				       32768,	64,	  67108864 };
 	const uint64_t sizes[] = { 64 << 10, 2 << 20, 32 << 20, 1 << 30 };
-	struct weir_machine *m = machine_of(
-		CPU "present = 0\n" NODE "online = 3\n" NODE
-		    "node3/hugepages/ = hugepages-1048576kB/"
-		    "hugepages-16777216kB/hugepages-2048kB/hugepages-32768kB/"
-		    "hugepages-64kB/hugepages-8kB/hugepages-67108864kB/"
-		    "hugepages-xkB/other\n" PAGES(1048576, 4, 3)
-			    PAGES(16777216, 1, 1) PAGES(2048, 512, 0)
-				    PAGES(32768, 0, 0) PAGES(64, 7, 6)
-					    PAGES(67108864, 1, 1));
+	struct weir_machine *m;
+	char text[4096];
 	unsigned int i;
+	int n;
 
-	/* The largest have no place, and 8 KiB no figures. */
+	n = sprintf(text,
+		    "c/present = 0\nn/online = 3\nn/node3/hugepages/ = "
+		    "hugepages-1048576kB/hugepages-16777216kB/hugepages-2048kB/"
+		    "hugepages-32768kB/hugepages-64kB/hugepages-67108864kB/"
+		    "hugepages-8kB/hugepages-xkB/other\n");
+	for (i = 0; i < RTE_DIM(there); i++)
+		n += sprintf(
+			text + n,
+			"n/node3/hugepages/hugepages-%ukB/nr_hugepages = %u\n"
+			"n/node3/hugepages/hugepages-%ukB/"
+			"free_hugepages = %u\n",
+			there[i], 10 + i, there[i], i);
+	m = machine_of(text);
 	assert_int_equal(m->nodes[0].nb_pages, RTE_DIM(sizes));
 	for (i = 0; i < RTE_DIM(sizes); i++)
 		assert_int_equal(m->nodes[0].pages[i].size, sizes[i]);
-	assert_int_equal(m->nodes[0].pages[0].total, 7);
-	assert_int_equal(m->nodes[0].pages[1].total, 512);
-	assert_int_equal(m->nodes[0].pages[1].free, 0);
-	assert_int_equal(m->nodes[0].pages[3].free, 3);
+	assert_int_equal(m->nodes[0].pages[0].total, 14);
+	assert_int_equal(m->nodes[0].pages[0].free, 4);
+	assert_int_equal(m->nodes[0].pages[1].total, 12);
+	assert_int_equal(m->nodes[0].pages[3].free, 0);
 	weir_machine_free(m);
 }
 
@@ -248,23 +277,26 @@ static void
 network_devices_are_in_the_order_of_addresses(void **state)
 {
 	const char *const addresses[] = { "0000:02:00.0", "0000:10:00.0",
-					  "10000:01:00.0" };
+					  "8000:01:00.0", "10000:01:00.0" };
 	struct weir_machine *m = machine_of(
-		CPU "present = 0\n" NODE "online = 0-1\n" PCI
-		    " = 0000:01:00.0/0000:02:00.0/0000:03:00.0/0000:10:00.0/"
-		    "10000:01:00.0/1:2:3.4/x\n" PCI
-		    "0000:01:00.0/class = 0x060400\n" PCI
-		    "0000:02:00.0/class = 0x020000\n" PCI
-		    "0000:02:00.0/vendor = 0x8086\n" PCI
-		    "0000:02:00.0/device = 0x159b\n" PCI
-		    "0000:02:00.0/numa_node = 1\n" PCI
-		    "0000:02:00.0/uevent = PCI_CLASS=20000\\nDRIVER=ice\n" PCI
-		    "0000:02:00.0/net/ = eth0/eth1\n" PCI
-		    "0000:10:00.0/class = 0x020001\n" PCI
-		    "0000:10:00.0/numa_node = 2\n" PCI
-		    "10000:01:00.0/class = 0x020000\n" PCI
-		    "10000:01:00.0/numa_node = -1\n" PCI
-		    "1:2:3.4/class = 0x020000\n");
+		"c/present = 0\n"
+		"n/online = 0-1\n"
+		"p/ = 10000:01:00.0/8000:01:00.0/0000:10:00.0/0000:04:00.0/"
+		"0000:02:00.0/0000:01:00.0/1:2:3.4/x\n"
+		"p/0000:01:00.0/class = 0x060400\n"
+		"p/0000:04:00.0/class = 0x020700\n"
+		"p/8000:01:00.0/class = 0x020000\n"
+		"p/0000:02:00.0/class = 0x020000\n"
+		"p/0000:02:00.0/vendor = 0x8086\n"
+		"p/0000:02:00.0/device = 0x159b\n"
+		"p/0000:02:00.0/numa_node = 1\n"
+		"p/0000:02:00.0/uevent = PCI_CLASS=20000\\nDRIVER=ice\n"
+		"p/0000:02:00.0/net/ = eth0/eth1\n"
+		"p/0000:10:00.0/class = 0x020001\n"
+		"p/0000:10:00.0/numa_node = 2\n"
+		"p/10000:01:00.0/class = 0x020000\n"
+		"p/10000:01:00.0/numa_node = -1\n"
+		"p/1:2:3.4/class = 0x020000\n");
 	unsigned int i;
 
 	assert_int_equal(m->nb_nics, RTE_DIM(addresses));
@@ -279,7 +311,7 @@ network_devices_are_in_the_order_of_addresses(void **state)
 	assert_string_equal(m->nics[1].interface, "");
 	/* A node that is not there, and none. */
 	assert_int_equal(m->nics[1].node, WEIR_MACHINE_UNKNOWN);
-	assert_int_equal(m->nics[2].node, WEIR_MACHINE_UNKNOWN);
+	assert_int_equal(m->nics[3].node, WEIR_MACHINE_UNKNOWN);
 	weir_machine_free(m);
 }
 
@@ -287,13 +319,14 @@ static void
 network_devices_of_virtio_have_one_in_between(void **state)
 {
 	struct weir_machine *m =
-		machine_of(CPU "present = 0\n" NODE "online = 2\n" PCI
-			       " = 0000:02:00.0\n" PCI
-			       "0000:02:00.0/class = 0x020000\n" PCI
-			       "0000:02:00.0/numa_node = -1\n" PCI
-			       "0000:02:00.0/uevent = DRIVER=virtio-pci\n" PCI
-			       "0000:02:00.0/ = msi_irqs/virtio4\n" PCI
-			       "0000:02:00.0/virtio4/net/ = ens3\n");
+		machine_of("c/present = 0\n"
+			   "n/online = 2\n"
+			   "p/ = 0000:02:00.0\n"
+			   "p/0000:02:00.0/class = 0x020000\n"
+			   "p/0000:02:00.0/numa_node = -1\n"
+			   "p/0000:02:00.0/uevent = DRIVER=virtio-pci\n"
+			   "p/0000:02:00.0/ = msi_irqs/virtio4\n"
+			   "p/0000:02:00.0/virtio4/net/ = ens3\n");
 
 	assert_string_equal(m->nics[0].interface, "ens3");
 	/* -1 where there is one node says that one. */
@@ -304,12 +337,13 @@ network_devices_of_virtio_have_one_in_between(void **state)
 static void
 names_that_are_too_long_are_cut_off_or_left_out(void **state)
 {
-	struct weir_machine *m = machine_of(
-		CPU "present = 0\n" PCI " = 0000:02:00.0\n" PCI
-		    "0000:02:00.0/class = 0x020000\n" PCI
-		    "0000:02:00.0/uevent = "
-		    "DRIVER=0123456789012345678901234567890123456789\n" PCI
-		    "0000:02:00.0/net/ = 0123456789abcdef/eth0\n");
+	struct weir_machine *m =
+		machine_of("c/present = 0\n"
+			   "p/ = 0000:02:00.0\n"
+			   "p/0000:02:00.0/class = 0x020000\n"
+			   "p/0000:02:00.0/uevent = "
+			   "DRIVER=0123456789012345678901234567890123456789\n"
+			   "p/0000:02:00.0/net/ = 0123456789abcdef/eth0\n");
 
 	assert_string_equal(m->nics[0].driver,
 			    "0123456789012345678901234567890");
@@ -325,65 +359,89 @@ struct damaged {
 
 #define LIST "not a list of rising numbers below 8192, such as 0-3,8"
 #define NUMBER "not a number, or none that may be here"
-#define NIC PCI " = 0000:02:00.0\n"
 
 static void
 damaged_machines_are_refused(void **state)
 {
 	const struct damaged damaged[] = {
 		{ "", "test: it has no CPUs" },
-		{ CPU "present =\n", "test: it has no CPUs" },
-		{ CPU "present = 0-8192\n", "test:2: " LIST },
-		{ CPU "present = 0\n" CPU "online = 3-1\n", "test:3: " LIST },
-		{ CPU "present = 0\n" CPU "isolated = all\n", "test:3: " LIST },
-		{ CPU "present = 0\n" CPU "nohz_full = null\n",
+		{ "c/present =\n", "test: it has no CPUs" },
+		{ "c/present = 0-8192\n", "test:2: " LIST },
+		{ "c/present = 0\n"
+		  "c/online = 3-1\n",
 		  "test:3: " LIST },
-		{ CPU "present = 0\n" CPU
-		      "cpu0/topology/core_cpus_list = 1,0\n",
+		{ "c/present = 0\n"
+		  "c/isolated = all\n",
 		  "test:3: " LIST },
-		{ CPU "present = 0\n" CPU
-		      "cpu0/topology/physical_package_id = -2\n",
+		{ "c/present = 0\n"
+		  "c/nohz_full = null\n",
+		  "test:3: " LIST },
+		{ "c/present = 0\n"
+		  "c/cpu0/topology/core_cpus_list = 1,0\n",
+		  "test:3: " LIST },
+		{ "c/present = 0\n"
+		  "c/cpu0/topology/physical_package_id = -2\n",
 		  "test:3: " NUMBER },
-		{ CPU "present = 0\n" CPU "cpu0/cache/index0/level = 0\n",
+		{ "c/present = 0\n"
+		  "c/cpu0/cache/index0/level = 0\n",
 		  "test:3: " NUMBER },
-		{ CPU "present = 0\n" CACHE(0, 0, 1, "Data", "none"),
+		{ "c/present = 0\n"
+		  "c/cpu0/cache/index0/level = 1\n"
+		  "c/cpu0/cache/index0/type = Data\n"
+		  "c/cpu0/cache/index0/shared_cpu_list = none\n",
 		  "test:5: " LIST },
-		{ CPU "present = 0\n" NODE "online = x\n", "test:3: " LIST },
-		{ CPU "present = 0\n" NODE "online = 0,1024\n",
+		{ "c/present = 0\n"
+		  "n/online = x\n",
+		  "test:3: " LIST },
+		{ "c/present = 0\n"
+		  "n/online = 0,1024\n",
 		  "test:3: a node beyond 1023" },
-		{ CPU "present = 0\n" NODE "online = 0\n" NODE
-		      "node0/cpulist = 0-\n",
+		{ "c/present = 0\n"
+		  "n/online = 0\n"
+		  "n/node0/cpulist = 0-\n",
 		  "test:4: " LIST },
-		{ CPU "present = 0\n" NODE "online = 0-1\n" NODE
-		      "node1/distance = 20\n",
+		{ "c/present = 0\n"
+		  "n/online = 0-1\n"
+		  "n/node1/distance = 20\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
-		{ CPU "present = 0\n" NODE "online = 0\n" NODE
-		      "node0/distance = 10 20\n",
+		{ "c/present = 0\n"
+		  "n/online = 0\n"
+		  "n/node0/distance = 10 20\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
-		{ CPU "present = 0\n" NODE "online = 0\n" NODE
-		      "node0/distance = 256\n",
+		{ "c/present = 0\n"
+		  "n/online = 0\n"
+		  "n/node0/distance = 256\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
-		{ CPU "present = 0\n" NODE "online = 0\n" NODE
-		      "node0/distance = 0\n",
+		{ "c/present = 0\n"
+		  "n/online = 0\n"
+		  "n/node0/distance = 0\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
-		{ CPU "present = 0\n" NODE "online = 0\n" NODE
-		      "node0/distance = 1x\n",
+		{ "c/present = 0\n"
+		  "n/online = 0\n"
+		  "n/node0/distance = 1x\n",
 		  "test:4: not a distance of 1 to 255 for each node" },
-		{ CPU "present = 0\n" NODE "online = 3\n" NODE
-		      "node3/hugepages/ = hugepages-64kB\n" PAGES(64, -1, 0),
+		{ "c/present = 0\n"
+		  "n/online = 3\n"
+		  "n/node3/hugepages/ = hugepages-64kB\n"
+		  "n/node3/hugepages/hugepages-64kB/nr_hugepages = -1\n",
 		  "test:5: " NUMBER },
-		{ CPU "present = 0\n" NIC PCI "0000:02:00.0/class = net\n",
+		{ "c/present = 0\n"
+		  "p/ = 0000:02:00.0\n"
+		  "p/0000:02:00.0/class = net\n",
 		  "test:4: " NUMBER },
-		{ CPU "present = 0\n" NIC PCI
-		      "0000:02:00.0/class = 0x020000\n" PCI
-		      "0000:02:00.0/vendor = 0x10000\n",
+		{ "c/present = 0\n"
+		  "p/ = 0000:02:00.0\n"
+		  "p/0000:02:00.0/class = 0x020000\n"
+		  "p/0000:02:00.0/vendor = 0x10000\n",
 		  "test:5: " NUMBER },
-		{ CPU "present = 0\n" NIC PCI
-		      "0000:02:00.0/class = 0x020000\n" PCI
-		      "0000:02:00.0/numa_node = two\n",
+		{ "c/present = 0\n"
+		  "p/ = 0000:02:00.0\n"
+		  "p/0000:02:00.0/class = 0x020000\n"
+		  "p/0000:02:00.0/numa_node = two\n",
 		  "test:5: " NUMBER },
-		{ CPU "present = 0\n" PCI " = 0000:02:00.0/0000:02:00.0\n" PCI
-		      "0000:02:00.0/class = 0x020000\n",
+		{ "c/present = 0\n"
+		  "p/ = 0000:02:00.0/0000:02:00.0\n"
+		  "p/0000:02:00.0/class = 0x020000\n",
 		  "test:3: a device twice" },
 	};
 	char error[256];

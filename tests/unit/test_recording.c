@@ -262,7 +262,8 @@ files_that_hold_no_machine_are_refused(void **state)
 static void
 no_beginning_of_a_machine_is_one(void **state)
 {
-	const char *text = "weir-machine 1\n" CPU "present = 0\nend 1\n";
+	const char *text = "weir-machine 1\n"
+			   "/sys/devices/system/cpu/present = 0\nend 1\n";
 	size_t n;
 
 	for (n = 0; n < strlen(text); n++) {
@@ -374,8 +375,10 @@ without_memory_no_machine_is_loaded(void **state)
 
 	/* Longer than what is read at once. */
 	assert_non_null(f);
-	fprintf(f, "weir-machine 1\n#%0*d\n" CPU "present = 0\nend 1\n", 9000,
-		0);
+	fprintf(f,
+		"weir-machine 1\n#%0*d\n"
+		"/sys/devices/system/cpu/present = 0\nend 1\n",
+		9000, 0);
 	assert_int_equal(fclose(f), 0);
 	for (n = 0;; n++) {
 		memory_left = n;
