@@ -201,8 +201,8 @@ compare_places(const struct plan *plan, const struct plan_place *a,
 		(int)plan_place_step(plan, a) - (int)plan_place_step(plan, b);
 
 	if (order == 0)
-		order = a->has_zero - b->has_zero;
-	return order != 0 ? order : rank(b->cpu) - rank(a->cpu);
+		order = rank(b->cpu) - rank(a->cpu);
+	return order != 0 ? order : a->has_zero - b->has_zero;
 }
 
 /*
