@@ -63,8 +63,9 @@ choose_main(const struct plan *plan)
 	return 0;
 }
 
-enum plan_step
-plan_place_step(const struct plan *plan, const struct plan_place *place)
+/* How good a place is for a worker now. */
+static enum plan_step
+place_step(const struct plan *plan, const struct plan_place *place)
 {
 	const struct plan_place *core = &plan->places[place->core];
 
@@ -81,7 +82,7 @@ count_room(struct plan *plan, const struct plan_place *place, int best)
 {
 	struct plan_place *core = &plan->places[place->core];
 	struct plan_group *group = plan->groups;
-	enum plan_step step = plan_place_step(plan, place);
+	enum plan_step step = place_step(plan, place);
 
 	while (group < plan->groups + plan->nb_groups &&
 	       group->node != place->cpu->node)
@@ -177,7 +178,7 @@ last_of(const struct plan *plan, int port)
 static void
 count_free(struct plan *plan, const struct plan_place *like)
 {
-	enum plan_step step = plan_place_step(plan, like);
+	enum plan_step step = place_step(plan, like);
 	struct plan_place *p;
 	unsigned int i;
 
@@ -185,7 +186,7 @@ count_free(struct plan *plan, const struct plan_place *like)
 		plan->places[i].cache_free = 0;
 	for (i = 0; i < plan->nb_places; i++) {
 		p = &plan->places[i];
-		if (!p->used && plan_place_step(plan, p) == step &&
+		if (!p->used && place_step(plan, p) == step &&
 		    rank(p->cpu) == rank(like->cpu) &&
 		    (p->core == i || step != PLAN_CORE))
 			plan->places[p->cache].cache_free++;
@@ -197,8 +198,7 @@ static int
 compare_places(const struct plan *plan, const struct plan_place *a,
 	       const struct plan_place *b)
 {
-	int order =
-		(int)plan_place_step(plan, a) - (int)plan_place_step(plan, b);
+	int order = (int)place_step(plan, a) - (int)place_step(plan, b);
 
 	if (order == 0)
 		order = rank(b->cpu) - rank(a->cpu);
@@ -243,7 +243,7 @@ find_best(struct plan *plan, unsigned int group, enum plan_step most, int port,
 			p = &plan->places[i];
 			if (p->used ||
 			    p->cpu->node != plan->groups[group].node ||
-			    plan_place_step(plan, p) > most)
+			    place_step(plan, p) > most)
 				continue;
 			if (best == NULL || compare_places(plan, p, best) < 0 ||
 			    (pass == 1 && compare_places(plan, p, best) == 0 &&
@@ -266,7 +266,7 @@ plan_pick(struct plan *plan, unsigned int group, enum plan_step most, int port,
 		return -ENOENT;
 	plan->workers[plan->nb_workers++] = (struct plan_worker){
 		.cpu = p->cpu,
-		.step = plan_place_step(plan, p),
+		.step = place_step(plan, p),
 		.group = group,
 		.port = port,
 	};
