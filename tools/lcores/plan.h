@@ -12,7 +12,7 @@
 
 #include <weir_machine.h>
 
-/* How good a CPU is for a worker; each step is for when those before are used. */
+/* How good a CPU is for a worker: the next step is for when one is used up. */
 enum plan_step {
 	PLAN_CORE,	  /* a core of its own */
 	PLAN_BESIDE_MAIN, /* the main lcore is on the core's other CPU */

@@ -5,8 +5,8 @@
  *
  * Ports are grouped by the node whose CPUs serve them: their own, or the
  * nearest that has CPUs. Each group gets workers, each port of it a share of
- * them, each worker of a port a share of its queues. A group with fewer workers than ports
- * deals all its queues out among them.
+ * them, each worker of a port a share of its queues. A group with fewer workers
+ * than ports deals all its queues out among them.
  */
 
 #include <math.h>
