@@ -91,7 +91,8 @@ take_request(struct fuzz_input *in)
 static bool
 shares_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 {
-	return a == b || (a->core == b->core && a->core >= 0);
+	return a == b ||
+	       (a->core == b->core && a->node == b->node && a->core >= 0);
 }
 
 /* Each CPU is one that can be used, and used once, as is each lcore. */

@@ -4,6 +4,7 @@
 Usage: test_lcores.py WEIR_LCORES
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -60,6 +61,40 @@ def refused(done, text, status=2):
     check(lines[0].isprintable(), f"not printable: {lines[0]!r}")
 
 
+@contextlib.contextmanager
+def made(caches, nodes=None, isolated="", nic_nodes=(0,)):
+    """A recording of a machine: lists of CPUs by last-level cache and by node,
+    and of the nodes of network devices."""
+    nodes = nodes or [[cpu for cache in caches for cpu in cache]]
+    here, nics = "/sys/devices/system", "/sys/bus/pci/devices"
+    every = ",".join(str(cpu) for node in nodes for cpu in node)
+    entries = {f"{here}/cpu/present": every, f"{here}/cpu/online": every,
+               f"{here}/cpu/isolated": isolated,
+               f"{here}/node/online": f"0-{len(nodes) - 1}",
+               f"{nics}/": "/".join(f"0000:{i + 1:02x}:00.0"
+                                    for i in range(len(nic_nodes)))}
+    for cache in caches:
+        for cpu in cache:
+            entries[f"{here}/cpu/cpu{cpu}/topology/core_cpus_list"] = str(cpu)
+            at = f"{here}/cpu/cpu{cpu}/cache/index0"
+            entries |= {f"{at}/level": "3", f"{at}/type": "Unified",
+                        f"{at}/shared_cpu_list": ",".join(map(str, cache))}
+    for i, node in enumerate(nodes):
+        entries[f"{here}/node/node{i}/cpulist"] = ",".join(map(str, node))
+    for i, node in enumerate(nic_nodes):
+        at = f"{nics}/0000:{i + 1:02x}:00.0"
+        entries |= {f"{at}/class": "0x020000", f"{at}/vendor": "0x8086",
+                    f"{at}/device": "0x1572", f"{at}/numa_node": str(node)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "made")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("weir-machine 1\n")
+            f.writelines(f"{k} = {v}\n" if v else f"{k} =\n"
+                         for k, v in entries.items())
+            f.write(f"end {len(entries)}\n")
+        yield path
+
+
 def items(text):
     """A map without its comments."""
     lines = [line.split("#")[0].strip() for line in text.splitlines()]
@@ -95,6 +130,8 @@ SHOWN = (
     ("container", (), "16 CPUs (6 allowed)"),
     ("container", (), "node 1: package 1, 32.0 GiB (not allowed)"),
     ("container", (), "8it-"),
+    # Whoever works hardest on a CPU is shown.
+    ("one_cpu", ("--map", "lcore 1 cpus=0; main 0"), "  cache 0   0W\n"),
     ("holes", (), "  no CPUs"),
     ("holes", (), "3x"),
     ("holes", (), "no memory"),
@@ -124,8 +161,8 @@ def show_this_machine():
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def picture(name, *options):
-    text = ask("show", "--from", machine(name), "--svg", "-", *options)
+def picture(path, *options):
+    text = ask("show", "--from", path, "--svg", "-", *options)
     check(not re.search(r"href|url\(|@import|https?://(?!www\.w3\.org)", text),
           "it needs something from elsewhere")
     return xml.etree.ElementTree.fromstring(text)
@@ -164,8 +201,8 @@ def apart(a, b):
     return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
-def picture_has_a_place_for_all(name):
-    root = picture(name)
+def picture_has_a_place_for_all(path):
+    root = picture(path)
     page, = boxes(root, "page")
     nodes, caches, found = boxes(root, "node"), boxes(root, "cache"), cpus(root)
     for group in nodes, caches, list(found.values()), boxes(root, "nic"):
@@ -177,15 +214,39 @@ def picture_has_a_place_for_all(name):
           "a cache is not inside its node")
     check(all(sum(inside(c, n) for n in caches) == 1 for c in found.values()),
           "a CPU is not inside its cache")
-    out = ask("show", "--from", machine(name))
+    out = ask("show", "--from", path)
     expected = int(re.search(r"(\d+) CPUs?", out)[1])
     check(len(found) == expected, f"{len(found)} CPUs, not {expected}")
     check(len(boxes(root, "nic")) == out.count("  device  "),
           "not a box for each device")
 
 
+def picture_of_many_caches():
+    with made([[2 * i, 2 * i + 1] for i in range(20)]) as path:
+        picture_has_a_place_for_all(path)
+    with made([list(range(50))]) as path:
+        picture_has_a_place_for_all(path)
+
+
+def wires_run_between_cores():
+    """Also those to the second CPU of a core."""
+    root = picture(machine("xeon"), "--map", "(0,0,2),(1,0,18),(1,1,19)")
+    found = cpus(root)
+    for path in root.iter(SVG + "path"):
+        m = re.fullmatch(r"M\d+ \d+H(\d+)V(\d+)H(\d+)V(\d+)H\d+",
+                         path.get("d"))
+        if m is None:
+            continue  # the legend's
+        begin, y, x, end = (int(n) for n in m.groups())
+        for cpu, (left, top, right, bottom) in found.items():
+            check(not (top <= y <= bottom and begin <= right and left <= x),
+                  f"{path.get('d')} crosses CPU {cpu}")
+            check(not (left <= x <= right and y <= bottom and top <= end),
+                  f"{path.get('d')} runs down over CPU {cpu}")
+
+
 def wires_lead_from_devices_to_workers():
-    root = picture("xeon", "--map", XEON_MAP)
+    root = picture(machine("xeon"), "--map", XEON_MAP)
     wires = [(p.get("class"), p.find(SVG + "title").text, p.get("d"))
              for p in root.iter(SVG + "path")
              if p.find(SVG + "title") is not None]
@@ -371,6 +432,44 @@ def suggest(name, options, expected, rules):
     check(not re.search("^# error", out, re.MULTILINE), "an error")
 
 
+def choices_are_those_of_the_guide():
+    def lcores(path, *args):
+        out = items(ask("suggest", *args, "--from", path))
+        return re.findall(r"(?:lcore|main) \d+(?: rx=[^;]+)?", out)
+
+    # A port's queues stay in one cache, even beside another port's.
+    with made([range(9), range(9, 11)], nic_nodes=(0, 0)) as path:
+        got = lcores(path, "--ports", "2", "--queues", "4")
+        check(got[1:] == [f"lcore {i} rx={(i - 1) // 4}.{(i - 1) % 4}"
+                          for i in range(1, 9)], f"{got}")
+    # Ports are in different ones, even if there is room in the larger.
+    with made([range(16), range(16, 20)], nic_nodes=(0, 0)) as path:
+        got = lcores(path, "--ports", "2", "--queues", "2")
+        check(got[1:] == ["lcore 1 rx=0.0", "lcore 2 rx=0.1",
+                          "lcore 16 rx=1.0", "lcore 17 rx=1.1"], f"{got}")
+    # CPU 0 comes last of those that were set apart, and before others.
+    with made([range(8)], isolated="0-3") as path:
+        got = lcores(path, "--ports", "1", "--queues", "3")
+        check(got == ["main 4", "lcore 1 rx=0.0", "lcore 2 rx=0.1",
+                      "lcore 3 rx=0.2"], f"{got}")
+        got = lcores(path, "--ports", "1", "--queues", "4")
+        check(got[1] == "lcore 0 rx=0.0", f"{got}")
+    # All that the port's node has is the main lcore's.
+    with made([[0], [1]], nodes=[[0], [1]]) as path:
+        got = lcores(path, "--ports", "1")
+        check(got == ["main 0", "lcore 1 rx=0.0"], f"{got}")
+    # No port tells its node.
+    with made([range(2), range(2, 6)], nodes=[range(2), range(2, 6)],
+              nic_nodes=(-1,)) as path:
+        got = lcores(path, "--ports", "1", "--workers", "2")
+        check(got == ["main 0", "lcore 2 rx=0.0", "lcore 3 rx=0.1"], f"{got}")
+    # More workers than the port's node has: those elsewhere steal.
+    with made([range(3), range(3, 6)], nodes=[range(3), range(3, 6)]) as path:
+        got = lcores(path, "--ports", "1", "--workers", "3")
+        check(got == ["main 0", "lcore 1 rx=0.0", "lcore 2 rx=0.1", "lcore 3"],
+              f"{got}")
+
+
 def checked_with_its_findings(name, options):
     """What it says of a map is what the check says of it."""
     out = ask("suggest", *options.split(), "--from", machine(name))
@@ -453,6 +552,19 @@ def sound(name, args, ports):
           == sorted((p, str(q), o) for (p, q), o in owners.items()), said)
 
 
+def no_more_workers_than_lcores():
+    """EAL has 128 of them; ports of a machine without devices are virtual."""
+    with made([range(300)], nic_nodes=()) as path:
+        out = ask("suggest", "--ports", "1", "--queues", "300", "--from", path)
+        check(items(out).startswith("port 0 none; main 0; lcore 1 rx=0.0-2; "),
+              out)
+        check(out.count("\nlcore ") == 127, f"{out.count(chr(10) + 'lcore ')}")
+        check("# node 0 has cores for 127 of 300 workers\n" in out, out)
+        check(" -a " not in out, out)
+        out = ask("suggest", "--ports", "1", "--workers", "127", "--from", path)
+        check(items(out).endswith("lcore 127 rx=0.126"), out)
+
+
 def more_than_there_is():
     for name, args, text in (
             ("one_cpu", ("--ports", "1", "--workers", "2"),
@@ -490,6 +602,8 @@ def differences_are_told():
     check(out == DIFFERENCES, out)
     out = ask("diff", BEFORE, AFTER, "--from", machine("xeon"), status=1)
     check("queue 0.1: lcore 2 (node 0) -> lcore 10 (node 1)\n" in out, out)
+    out = ask("diff", "lcore 2", "lcore 2 rx=1.1", status=1)
+    check(out == "queue 1.1: none -> lcore 2\n", out)
     out = ask("diff", "(1,1,2)", "lcore 2", status=1)
     check(out == "queue 1.1: lcore 2 -> none\n", out)
 
@@ -697,14 +811,17 @@ def main():
     tap = Tap()
     rng = random.Random(seed())
     for name, options, text in SHOWN:
-        tap.run(f"show {name} {' '.join(options)}: {text}", show, name,
+        tap.run(f"show {name} {' '.join(options)}: {text.strip()}", show, name,
                 options, text)
     for name in machines():
         tap.run(f"{name} in 80 columns", shown_in_80_columns, name)
-        tap.run(f"{name} as a picture", picture_has_a_place_for_all, name)
+        tap.run(f"{name} as a picture", picture_has_a_place_for_all,
+                machine(name))
         tap.run(f"{name}: findings in JSON", json_says_the_same, name)
     tap.run("show this machine", show_this_machine)
-    tap.run("wires of the picture", wires_lead_from_devices_to_workers)
+    tap.run("many caches as a picture", picture_of_many_caches)
+    tap.run("ends of wires", wires_lead_from_devices_to_workers)
+    tap.run("ways of wires", wires_run_between_cores)
     tap.run("picture in a file", picture_goes_to_a_file)
     tap.run("names from elsewhere", names_from_elsewhere_are_escaped)
     tap.run("findings", findings_are_lines)
@@ -717,11 +834,13 @@ def main():
                 expected, rules)
         tap.run(f"and what it says of it", checked_with_its_findings, name,
                 options)
+    tap.run("choices of the guide", choices_are_those_of_the_guide)
     tap.run("all machines have a map", lambda: check(
         set(machines()) == {row[0] for row in SUGGESTED}, "not all"))
     tap.run("options to paste", options_to_paste)
     tap.run("reasons", reasons_are_given)
     tap.run("any request", any_request_gives_a_sound_map, rng)
+    tap.run("as many as EAL has", no_more_workers_than_lcores)
     tap.run("more than there is", more_than_there_is)
     tap.run("diff", differences_are_told)
     tap.run("record", recorded_machine_is_this_one)

@@ -2,7 +2,7 @@
 
 /*
  * weir-lcores: shows the machine, checks lcore maps against it, suggests and
- * compares them. EAL is not started, so neither hugepages nor rights are needed.
+ * compares them. EAL is not started, so it needs neither hugepages nor rights.
  */
 
 #include <errno.h>

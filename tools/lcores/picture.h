@@ -45,7 +45,7 @@ struct picture {
 	struct picture_box *cpus; /* by their place in the layout */
 	/* By the place of their first CPU; others have no width. */
 	struct picture_box *caches;
-	/* By place in the machine; behind them, for what is on no known node. */
+	/* By place in the machine; the last is for what is on no known node. */
 	struct picture_box *nodes;
 	struct picture_box *nics; /* by their place in the machine */
 };

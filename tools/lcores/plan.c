@@ -10,12 +10,15 @@
 
 #include "plan.h"
 
-/* Cores whose number is not known are taken to be one CPU each. */
+/*
+ * Cores whose number is not known are taken to be one CPU each. None is on two
+ * nodes, whatever a recording says, so that nodes can be planned one by one.
+ */
 static bool
 same_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 {
-	return a == b ||
-	       (a->core == b->core && a->core != WEIR_MACHINE_UNKNOWN);
+	return a == b || (a->core == b->core && a->node == b->node &&
+			  a->core != WEIR_MACHINE_UNKNOWN);
 }
 
 static bool
@@ -60,8 +63,9 @@ choose_main(const struct plan *plan)
 	return 0;
 }
 
-enum plan_step
-plan_place_step(const struct plan *plan, const struct plan_place *place)
+/* How good a place is for a worker now. */
+static enum plan_step
+place_step(const struct plan *plan, const struct plan_place *place)
 {
 	const struct plan_place *core = &plan->places[place->core];
 
@@ -78,7 +82,7 @@ count_room(struct plan *plan, const struct plan_place *place, int best)
 {
 	struct plan_place *core = &plan->places[place->core];
 	struct plan_group *group = plan->groups;
-	enum plan_step step = plan_place_step(plan, place);
+	enum plan_step step = place_step(plan, place);
 
 	while (group < plan->groups + plan->nb_groups &&
 	       group->node != place->cpu->node)
@@ -174,7 +178,7 @@ last_of(const struct plan *plan, int port)
 static void
 count_free(struct plan *plan, const struct plan_place *like)
 {
-	enum plan_step step = plan_place_step(plan, like);
+	enum plan_step step = place_step(plan, like);
 	struct plan_place *p;
 	unsigned int i;
 
@@ -182,7 +186,7 @@ count_free(struct plan *plan, const struct plan_place *like)
 		plan->places[i].cache_free = 0;
 	for (i = 0; i < plan->nb_places; i++) {
 		p = &plan->places[i];
-		if (!p->used && plan_place_step(plan, p) == step &&
+		if (!p->used && place_step(plan, p) == step &&
 		    rank(p->cpu) == rank(like->cpu) &&
 		    (p->core == i || step != PLAN_CORE))
 			plan->places[p->cache].cache_free++;
@@ -194,12 +198,11 @@ static int
 compare_places(const struct plan *plan, const struct plan_place *a,
 	       const struct plan_place *b)
 {
-	int order =
-		(int)plan_place_step(plan, a) - (int)plan_place_step(plan, b);
+	int order = (int)place_step(plan, a) - (int)place_step(plan, b);
 
 	if (order == 0)
-		order = a->has_zero - b->has_zero;
-	return order != 0 ? order : rank(b->cpu) - rank(a->cpu);
+		order = rank(b->cpu) - rank(a->cpu);
+	return order != 0 ? order : a->has_zero - b->has_zero;
 }
 
 /*
@@ -240,7 +243,7 @@ find_best(struct plan *plan, unsigned int group, enum plan_step most, int port,
 			p = &plan->places[i];
 			if (p->used ||
 			    p->cpu->node != plan->groups[group].node ||
-			    plan_place_step(plan, p) > most)
+			    place_step(plan, p) > most)
 				continue;
 			if (best == NULL || compare_places(plan, p, best) < 0 ||
 			    (pass == 1 && compare_places(plan, p, best) == 0 &&
@@ -263,7 +266,7 @@ plan_pick(struct plan *plan, unsigned int group, enum plan_step most, int port,
 		return -ENOENT;
 	plan->workers[plan->nb_workers++] = (struct plan_worker){
 		.cpu = p->cpu,
-		.step = plan_place_step(plan, p),
+		.step = place_step(plan, p),
 		.group = group,
 		.port = port,
 	};

@@ -12,7 +12,7 @@
 
 #include <weir_machine.h>
 
-/* How good a CPU is for a worker: a higher step is taken when one below is. */
+/* How good a CPU is for a worker: the next step is for when one is used up. */
 enum plan_step {
 	PLAN_CORE,	  /* a core of its own */
 	PLAN_BESIDE_MAIN, /* the main lcore is on the core's other CPU */
@@ -48,8 +48,7 @@ struct plan_worker {
 struct plan_group {
 	int node;
 	unsigned int room[PLAN_STEPS]; /* CPUs by step, before any is taken */
-	unsigned int
-		best; /* cores of their own that the kernel leaves alone most */
+	unsigned int best; /* of PLAN_CORE, those that suit workers best */
 	unsigned int ports;
 	unsigned int needed; /* workers, if there is room */
 	unsigned int workers;
@@ -85,7 +84,7 @@ struct plan {
 	struct plan_worker workers[RTE_MAX_LCORE];
 	unsigned int queues; /* a port */
 	/* The worker of each queue. */
-	uint8_t owner[RTE_MAX_ETHPORTS][RTE_MAX_QUEUES_PER_PORT];
+	uint16_t owner[RTE_MAX_ETHPORTS][RTE_MAX_QUEUES_PER_PORT];
 };
 
 /*
@@ -111,10 +110,6 @@ plan_room(const struct plan *plan);
 /* Decides on workers and queues, once all ports are there. */
 void
 plan_make(struct plan *plan);
-
-/* How good a place is for a worker now. */
-enum plan_step
-plan_place_step(const struct plan *plan, const struct plan_place *place);
 
 /*
  * Makes the best free CPU of the group a worker, for a port that wants `need`

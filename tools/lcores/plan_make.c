@@ -3,10 +3,10 @@
 /*
  * How many workers there are, where, and which queues each of them polls.
  *
- * Ports are grouped by the node whose CPUs serve them: their own, or the nearest
- * that has CPUs. Each group gets workers, each port of it a share of them, each
- * worker of a port a share of its queues. A group with fewer workers than ports
- * deals all its queues out among them.
+ * Ports are grouped by the node whose CPUs serve them: their own, or the
+ * nearest that has CPUs. Each group gets workers, each port of it a share of
+ * them, each worker of a port a share of its queues. A group with fewer workers
+ * than ports deals all its queues out among them.
  */
 
 #include <math.h>
@@ -276,7 +276,7 @@ deal_queues(struct plan *plan, unsigned int p)
 					  q * workers / plan->queues);
 		else
 			owner = least_loaded(plan, port->group);
-		plan->owner[p][q] = (uint8_t)owner;
+		plan->owner[p][q] = (uint16_t)owner;
 		plan->workers[owner].nb_queues++;
 	}
 }

@@ -237,12 +237,15 @@ print_numbers(FILE *out, const struct plan *plan)
 		      out);
 	for (i = 0; i < plan->nb_groups; i++) {
 		g = &plan->groups[i];
-		if (g->workers < g->needed)
-			fprintf(out,
-				"# node %d has cores for %u of %u workers%s\n",
-				g->node, g->workers, g->needed,
-				r->mpps > 0 ? ": less than the load needs" :
-					      "");
+		if (g->workers == g->needed)
+			continue;
+		if (g->node == WEIR_MACHINE_UNKNOWN)
+			fputs("# the machine", out);
+		else
+			fprintf(out, "# node %d", g->node);
+		fprintf(out, " has cores for %u of %u workers%s\n", g->workers,
+			g->needed,
+			r->mpps > 0 ? ": less than the load needs" : "");
 	}
 }
 
