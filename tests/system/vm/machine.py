@@ -324,7 +324,8 @@ class MachineTestpmd(Testpmd):
         super().__init__(options)
         self.machine, self.eal_cleans_up = machine, False
         self.argv = [os.path.abspath(self.binary), "--file-prefix", self.prefix,
-                     "--log-level", "error", "--log-level", "lib.weir:notice",
+                     # A pattern: a bare level would be the most for all.
+                     "--log-level", "*:error", "--log-level", "lib.weir:notice",
                      "--lcores", lcores, *devices, "--", *options]
 
     def open(self):

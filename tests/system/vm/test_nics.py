@@ -23,6 +23,7 @@ IDLE_SECONDS = 2
 # Of a CPU. A worker that sleeps uses a hundredth of that; the virtual CPU's
 # time is counted while the host runs others.
 MOST_IDLE = 0.25
+LEAST_BUSY = 0.1  # one that polls, while the host has little time for it
 TRIES = 5
 SECONDS = 60
 
@@ -222,6 +223,9 @@ def interrupt_that_never_comes(scene, rng, card):
             if given_up(testpmd.lines, testpmd.errors):
                 break
         testpmd.wait_for(given_up, "line that it is polled from now on")
+        print(f"# noticed after {sent} frames")
+        share = share_of_cpu(testpmd)
+        check(share > LEAST_BUSY, f"a worker that polls uses {share:.2%}")
         exchange(make_packets(rng, WINDOW), s, s)
         account = testpmd.stop()
         account.check_clean()

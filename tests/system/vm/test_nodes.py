@@ -16,10 +16,9 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(
 NUMA = "tests/numa/numa_*"
 # Those of the unit and stress tests that say something about several nodes. They
 # are told which CPUs to use.
-SPREAD = ("unit/test_topology", "unit/test_nodes", "unit/test_wake",
-          "unit/test_workers", "unit/test_shutdown", "unit/test_lifetime",
-          "stress/stress_storm", "stress/stress_chains",
-          "stress/stress_stops")
+SPREAD = ("unit/test_topology", "unit/test_wake", "unit/test_workers",
+          "unit/test_shutdown", "unit/test_lifetime", "stress/stress_storm",
+          "stress/stress_chains", "stress/stress_stops")
 STRESS_SECONDS = 3
 SECONDS = 300
 
