@@ -16,6 +16,7 @@
 #include <weir_fiber.h>
 #include <weir_hooks.h>
 #include <weir_join_set.h>
+#include <weir_machine.h>
 #include <weir_metrics.h>
 #include <weir_notify.h>
 #include <weir_once.h>

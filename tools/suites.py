@@ -119,6 +119,9 @@ SUITES = {
     "stress": Suite(
         "random storms for a while, asserts on", ["build", "test"], "test",
         stress_programs(20)),
+    "numa": Suite(
+        "where memory is and whose work is taken on this machine's NUMA nodes",
+        ["build", "test"], "test", meson_programs("numa")),
     "system": Suite(
         "whole programs", ["build", "test", "demo"], "test",
         meson_programs("system")),

@@ -155,7 +155,7 @@ start(struct testpmd *t)
 		ports_tx_first(&t->plan, &t->options);
 	watch_init(&t->plan);
 	if (streams_start(t->streams, t->plan.nb_streams, t->options.mode,
-			  t->rt, &t->plan) < 0)
+			  t->rt) < 0)
 		return STATUS_FAILED;
 	printf("forwarding started: mode %s, ports %u, streams %u, "
 	       "workers %u, burst %u\n",

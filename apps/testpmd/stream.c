@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <rte_errno.h>
-#include <rte_lcore.h>
 #include <rte_malloc.h>
 
 #include "error.h"
@@ -33,15 +32,24 @@ stream_drop(void *state)
 	s->txq = NULL;
 }
 
+/* Where its memory is; it is one of the runtime's. */
+static unsigned int
+node_of_worker(struct weir_runtime *rt, unsigned int worker)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rt, worker, &stats);
+	return stats.node;
+}
+
 static struct stream *
 stream_create(const struct plan_stream *plan, const struct options *o,
-	      const struct plan *all, struct weir_runtime *rt)
+	      struct weir_runtime *rt)
 {
-	unsigned int lcore = all->lcores[plan->worker];
 	struct stream *s;
 
 	s = rte_zmalloc_socket("stream", sizeof(*s), RTE_CACHE_LINE_SIZE,
-			       (int)rte_lcore_to_socket_id(lcore));
+			       (int)node_of_worker(rt, plan->worker));
 	if (s == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
@@ -88,7 +96,7 @@ streams_create(const struct plan *plan, const struct options *o,
 		return NULL;
 	}
 	for (i = 0; i < plan->nb_streams; i++) {
-		streams[i] = stream_create(&plan->streams[i], o, plan, rt);
+		streams[i] = stream_create(&plan->streams[i], o, rt);
 		if (streams[i] != NULL)
 			continue;
 		error_line("port %u queue %u: no stream for it (%s); lower "
@@ -119,16 +127,13 @@ streams_free(struct stream **streams, unsigned int n)
 
 int
 streams_start(struct stream **streams, unsigned int n,
-	      const struct forward_mode *mode, struct weir_runtime *rt,
-	      const struct plan *plan)
+	      const struct forward_mode *mode, struct weir_runtime *rt)
 {
 	struct weir_spawn_attr attr = { .affinity = WEIR_AFFINITY_ANY };
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		attr.node_plus_1 = rte_lcore_to_socket_id(
-					   plan->lcores[streams[i]->worker]) +
-				   1;
+		attr.node_plus_1 = 1 + node_of_worker(rt, streams[i]->worker);
 		streams[i]->join =
 			weir_task_spawn(rt, &mode->task, &streams[i], &attr);
 		if (streams[i]->join != NULL)

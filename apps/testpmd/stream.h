@@ -62,8 +62,7 @@ streams_create(const struct plan *plan, const struct options *options,
 /* Spawns the tasks. Returns 0 or -errno, after an error line. */
 int
 streams_start(struct stream **streams, unsigned int n,
-	      const struct forward_mode *mode, struct weir_runtime *rt,
-	      const struct plan *plan);
+	      const struct forward_mode *mode, struct weir_runtime *rt);
 
 /*
  * Looks which streams have ended, keeping and, unless quiet, printing their

@@ -278,38 +278,26 @@ weir_options_validate(const struct weir_options *options, char *error,
 	return rc;
 }
 
-static struct place
-place_of(unsigned int lcore)
-{
-	/* EAL does not look whether there is such an lcore. */
-	if (lcore >= RTE_MAX_LCORE)
-		return (struct place){ lcore, (unsigned int)SOCKET_ID_ANY };
-	return (struct place){ lcore, rte_lcore_to_socket_id(lcore) };
-}
-
 unsigned int
 weir__options_places(const struct weir_options *o, struct place *places)
 {
-	unsigned int n = 0, i, lcore, socket = rte_socket_id();
+	unsigned int n = 0, i, lcore;
 
 	if (o->current_thread) {
-		/* A thread that is free to move has no node: any will do. */
-		if (socket == (unsigned int)SOCKET_ID_ANY)
-			socket = (unsigned int)rte_socket_id_by_idx(0);
-		places[0] = (struct place){ LCORE_ID_ANY, socket };
+		places[0].lcore = LCORE_ID_ANY;
 		return 1;
 	}
 	if (o->lcores != NULL) {
 		for (; n < o->nb_workers; n++)
-			places[n] = place_of(o->lcores[n]);
+			places[n].lcore = o->lcores[n];
 	} else {
 		RTE_LCORE_FOREACH_WORKER(lcore) {
 			if (o->nb_workers != 0 && n == o->nb_workers)
 				break;
-			places[n++] = place_of(lcore);
+			places[n++].lcore = lcore;
 		}
 	}
 	for (i = 0; i < o->nb_spare_lcores; i++)
-		places[n++] = place_of(o->spare_lcores[i]);
+		places[n++].lcore = o->spare_lcores[i];
 	return n;
 }

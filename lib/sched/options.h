@@ -4,19 +4,14 @@
 #define SCHED_OPTIONS_H
 
 #include "sched/weir_runtime.h"
+#include "topology/topology.h"
 
 /* Characters of a name; more would not fit into those of rings and pools. */
 #define OPTIONS_NAME_LEN 8
 
-/* Where a worker is. */
-struct place {
-	unsigned int lcore; /* LCORE_ID_ANY: wherever its thread is */
-	unsigned int node;
-};
-
 /*
- * The places that valid options mean, in order of worker. Returns how many;
- * there is room for RTE_MAX_LCORE.
+ * The lcores of the places that valid options mean, in order of worker. Returns
+ * how many; there is room for RTE_MAX_LCORE.
  */
 unsigned int
 weir__options_places(const struct weir_options *o, struct place *places);

@@ -114,7 +114,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->victims = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->victims), 0, socket);
 	w->tier_end = rte_zmalloc_socket(
-		NULL, rt->nb_nodes * sizeof(*w->tier_end), 0, socket);
+		NULL, TOPOLOGY_MAX_TIERS * sizeof(*w->tier_end), 0, socket);
 	w->steals_from = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
 	w->core = create_core(w, seed);
@@ -127,27 +127,10 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		free_worker(w);
 		return NULL;
 	}
+	w->nb_tiers = weir__topology_victims(&rt->topology, rt->places,
+					     rt->nb_workers, index, w->victims,
+					     w->tier_end, &w->nb_near);
 	return w;
-}
-
-/* Other workers by distance, and where each tier of equal distance ends. */
-static void
-order_victims(struct worker *w)
-{
-	const struct weir_runtime *rt = w->rt;
-	unsigned int ends[TOPOLOGY_MAX_NODES], order[TOPOLOGY_MAX_NODES];
-	unsigned int tier, i = 0, v, n = 0;
-
-	w->nb_tiers = weir__topology_order(&rt->topology, w->node->index, order,
-					   ends);
-	for (tier = 0; tier < w->nb_tiers; tier++) {
-		for (; i < ends[tier]; i++)
-			for (v = 0; v < rt->nb_workers; v++)
-				if (rt->workers[v]->node->index == order[i] &&
-				    v != w->index)
-					w->victims[n++] = (uint16_t)v;
-		w->tier_end[tier] = n;
-	}
 }
 
 static void
@@ -324,8 +307,6 @@ create_parts(struct weir_runtime *rt)
 		rt->nodes[n]->workers[rt->nodes[n]->nb_places++] =
 			rt->workers[i];
 	}
-	for (i = 0; i < rt->nb_workers; i++)
-		order_victims(rt->workers[i]);
 	atomic_u32_store(&rt->deserted, rt->nb_nodes, RELAXED);
 	for (i = 0; i < rt->nb_active; i++)
 		weir__worker_enable(rt->workers[i]);
@@ -394,7 +375,6 @@ launch(struct weir_runtime *rt)
 struct weir_runtime *
 weir_runtime_create(const struct weir_options *options)
 {
-	unsigned int nodes[RTE_MAX_LCORE], i;
 	struct weir_options defaults;
 	struct weir_runtime *rt;
 	char error[160];
@@ -423,10 +403,9 @@ weir_runtime_create(const struct weir_options *options)
 	rt->nb_active = rt->nb_workers;
 	if (!options->current_thread)
 		rt->nb_active -= options->nb_spare_lcores;
-	for (i = 0; i < rt->nb_workers; i++)
-		nodes[i] = rt->places[i].node;
 	weir__clock_init(&rt->clock);
-	rc = weir__topology_read(&rt->topology, nodes, rt->nb_workers);
+	weir__topology_locate(rt->places, rt->nb_workers);
+	rc = weir__topology_read(&rt->topology, rt->places, rt->nb_workers);
 	if (rc < 0)
 		goto fail;
 	rt->nb_nodes = rt->topology.nb_nodes;

@@ -93,10 +93,11 @@ struct worker {
 	unsigned int index;
 	unsigned int lcore;
 	unsigned int idle_bit;
-	/* Other workers: those of this node, then by distance. */
+	/* Other workers, nearest first: see weir__topology_victims(). */
 	uint16_t *victims;
 	unsigned int *tier_end;
 	unsigned int nb_tiers;
+	unsigned int nb_near;		/* the first of them are on this node */
 	struct atomic_u64 *steals_from; /* by victim; written by this worker */
 	struct timing timing;
 

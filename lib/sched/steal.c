@@ -4,12 +4,15 @@
  * Where a worker that has nothing to run looks for work.
  *
  * Its node's inject queue; the other workers, tier by tier, nearest first, from
- * a random start within a tier; then other nodes' inject queues. Another node's
- * work is taken only when that node has a backlog worth the distance, or is
- * stuck: a short spike must not drag memory across sockets.
+ * a random start within a tier; then other nodes' inject queues. Tiers are the
+ * core, the last-level cache, the node, and other nodes by distance. Another
+ * node's work is taken only when that node has a backlog worth the distance, or
+ * is stuck: a short spike must not drag memory across sockets.
  *
  * V1 A stolen task keeps its home: its next wake-up goes back there (H2).
  * V2 Every steal is counted by thief and victim.
+ * V3 A worker that is farther is asked only when all that are nearer had nothing
+ *    to take; how far it is, is the thief's view.
  */
 
 #include <rte_cycles.h>
@@ -238,13 +241,12 @@ weir__rescue_neighbours(struct core *c)
 {
 	struct worker *w = c->worker;
 	uint64_t limit = 2 * w->rt->max_poll_gap;
-	unsigned int i, n, ready;
+	unsigned int i, ready;
 
-	n = w->nb_tiers > 0 ? w->tier_end[0] : 0;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < w->nb_near; i++) {
 		struct worker *v = w->rt->workers[w->victims[i]];
 
-		if (v->node != w->node || !is_stuck(v, limit))
+		if (!is_stuck(v, limit))
 			continue;
 		ready = weir__source_set_rescue(&v->sources);
 		fire_timers(v, c->now, &ready);

@@ -4,7 +4,78 @@
 
 #include <numa.h>
 
+#include <rte_lcore.h>
+#include <rte_memory.h>
+
 #include "topology/topology.h"
+#include "topology/weir_machine.h"
+
+/* Tiers of those who share something. */
+enum {
+	ON_CORE,
+	ON_CACHE,
+	ON_NODE, /* and those of other nodes behind it */
+};
+
+/* A thread that is free to move has no node: any will do. */
+static unsigned int
+node_of_thread(void)
+{
+	unsigned int socket = rte_socket_id();
+
+	if (socket == (unsigned int)SOCKET_ID_ANY)
+		socket = (unsigned int)rte_socket_id_by_idx(0);
+	return socket;
+}
+
+/*
+ * EAL's word on an lcore's node is about the CPU with the lcore's number, which
+ * --lcores may have put elsewhere; so its CPUs are asked.
+ */
+static void
+locate(const struct weir_machine *m, struct place *p)
+{
+	rte_cpuset_t cpus = rte_lcore_cpuset(p->lcore);
+	bool first = true;
+	unsigned int i;
+
+	for (i = 0; i < m->nb_cpus; i++) {
+		const struct weir_machine_cpu *cpu = &m->cpus[i];
+
+		if (cpu->id >= CPU_SETSIZE || !CPU_ISSET(cpu->id, &cpus))
+			continue;
+		if (first) {
+			if (cpu->node != WEIR_MACHINE_UNKNOWN)
+				p->node = (unsigned int)cpu->node;
+			p->core = cpu->core;
+			p->cache = cpu->cache;
+			first = false;
+		}
+		if (cpu->core != p->core)
+			p->core = WEIR_MACHINE_UNKNOWN;
+		if (cpu->cache != p->cache)
+			p->cache = WEIR_MACHINE_UNKNOWN;
+	}
+}
+
+void
+weir__topology_locate(struct place *places, unsigned int n)
+{
+	bool thread = n == 1 && places[0].lcore == LCORE_ID_ANY;
+	struct weir_machine *m = thread ? NULL : weir_machine_read();
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		places[i].node =
+			thread ? node_of_thread() :
+				 rte_lcore_to_socket_id(places[i].lcore);
+		places[i].core = WEIR_MACHINE_UNKNOWN;
+		places[i].cache = WEIR_MACHINE_UNKNOWN;
+		if (m != NULL)
+			locate(m, &places[i]);
+	}
+	weir_machine_free(m);
+}
 
 static bool
 have_libnuma(void)
@@ -36,13 +107,14 @@ read_distance(unsigned int from, unsigned int to)
 }
 
 int
-weir__topology_read(struct topology *t, const unsigned int *ids, unsigned int n)
+weir__topology_read(struct topology *t, const struct place *places,
+		    unsigned int n)
 {
 	unsigned int i, j;
 
 	t->nb_nodes = 0;
 	for (i = 0; i < n; i++)
-		if (add_node(t, ids[i]) < 0)
+		if (add_node(t, places[i].node) < 0)
 			return -E2BIG;
 	for (i = 0; i < t->nb_nodes; i++)
 		for (j = 0; j < t->nb_nodes; j++)
@@ -106,4 +178,64 @@ weir__topology_order(const struct topology *t, unsigned int from,
 			tier_end[tiers++] = i;
 	}
 	return tiers;
+}
+
+static bool
+is_same(int a, int b)
+{
+	return a != WEIR_MACHINE_UNKNOWN && a == b;
+}
+
+/*
+ * Nodes come first: a core or cache that spans some is nothing that brings them
+ * together, since it is their memory that is far.
+ */
+static unsigned int
+tier_of(const struct place *a, const struct place *b, unsigned int far)
+{
+	if (a->node != b->node)
+		return far;
+	if (is_same(a->core, b->core))
+		return ON_CORE;
+	return is_same(a->cache, b->cache) ? ON_CACHE : ON_NODE;
+}
+
+/* For each node its tier, seen from another one. */
+static void
+rank_nodes(const struct topology *t, unsigned int from, unsigned int *rank)
+{
+	unsigned int order[TOPOLOGY_MAX_NODES], ends[TOPOLOGY_MAX_NODES];
+	unsigned int tiers = weir__topology_order(t, from, order, ends);
+	unsigned int tier, i = 0;
+
+	for (tier = 0; tier < tiers; tier++)
+		for (; i < ends[tier]; i++)
+			rank[order[i]] = ON_NODE + tier;
+}
+
+unsigned int
+weir__topology_victims(const struct topology *t, const struct place *places,
+		       unsigned int n, unsigned int from, uint16_t *victims,
+		       unsigned int *tier_end, unsigned int *nb_near)
+{
+	unsigned int tiers[RTE_MAX_LCORE], rank[TOPOLOGY_MAX_NODES];
+	unsigned int tier, i, found = 0, nb_tiers = 0;
+	int node = weir__topology_node_index(t, places[from].node);
+
+	rank_nodes(t, (unsigned int)node, rank);
+	for (i = 0; i < n; i++) {
+		node = weir__topology_node_index(t, places[i].node);
+		tiers[i] = tier_of(&places[from], &places[i], rank[node]);
+	}
+	*nb_near = 0;
+	for (tier = 0; found < n - 1; tier++) {
+		for (i = 0; i < n; i++)
+			if (tiers[i] == tier && i != from)
+				victims[found++] = (uint16_t)i;
+		if (tier <= ON_NODE)
+			*nb_near = found;
+		if (found > (nb_tiers > 0 ? tier_end[nb_tiers - 1] : 0))
+			tier_end[nb_tiers++] = found;
+	}
+	return nb_tiers;
 }

@@ -31,8 +31,8 @@ struct weir_machine_cpu {
 	unsigned int id; /**< the kernel's number; they may have holes */
 	int node;	 /**< the kernel's number of its NUMA node */
 	int package;	 /**< the kernel's number */
-	int core;	 /**< equal for SMT siblings, and for no others */
-	int cache;	 /**< equal for CPUs that share a last-level cache */
+	int core;	 /**< least CPU of those that are its SMT siblings */
+	int cache; /**< least CPU of those that share its last-level cache */
 	bool online;
 	bool allowed;	/**< online and in the process's cpusets */
 	bool isolated;	/**< the kernel balances no load onto it: isolcpus */
@@ -48,9 +48,9 @@ struct weir_machine_pages {
 
 /** A NUMA node; it may have no CPU, or no memory. */
 struct weir_machine_node {
-	unsigned int id;  /**< the kernel's number */
-	uint64_t memory;  /**< bytes */
-	bool allowed;	  /**< the process's cpusets let it have memory there */
+	unsigned int id; /**< the kernel's number */
+	uint64_t memory; /**< bytes */
+	bool allowed;	 /**< the process's cpusets let it have memory there */
 	unsigned int nb_pages;
 	struct weir_machine_pages pages[WEIR_MACHINE_PAGE_SIZES];
 };

@@ -98,6 +98,7 @@ make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
 			w->victims[k++] = (uint16_t)v;
 	w->tier_end[0] = k;
 	w->nb_tiers = 1;
+	w->nb_near = apart ? 0 : k;
 	atomic_u32_store(&w->park, park, RELAXED);
 	model_check(weir__sleeper_init(&w->sleeper) == 0);
 	weir__source_set_init(&w->sources, &workers_rt->sources, &w->sleeper, i,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A runtime on two NUMA nodes, on any machine: this program's own
- * rte_lcore_to_socket_id() takes the place of EAL's. Workers 0 and 1 are on
- * node 0, worker 2 on node 1. What a node costs in time cannot be seen here;
- * what goes where can.
+ * A runtime on two NUMA nodes, on any machine: this program says where lcores
+ * are. Workers 0 and 1 are on node 0, worker 2 on node 1. What a node costs in
+ * time cannot be seen here; what goes where can.
  */
 
 #include "unit.h"
@@ -19,15 +18,26 @@
 #include <weir.h>
 
 #include "base/atomic.h"
+#include "topology/topology.h"
+#include "topology/weir_machine.h"
 
 #define FAR_WORKER 2u
 #define BACKLOG 128u
 #define DEADLINE_S 30u
 
-unsigned int
-rte_lcore_to_socket_id(unsigned int lcore)
+void
+__wrap_weir__topology_locate(struct place *places, unsigned int n);
+
+void
+__wrap_weir__topology_locate(struct place *places, unsigned int n)
 {
-	return lcore > FAR_WORKER ? 1 : 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		places[i].node = places[i].lcore > FAR_WORKER ? 1 : 0;
+		places[i].core = WEIR_MACHINE_UNKNOWN;
+		places[i].cache = WEIR_MACHINE_UNKNOWN;
+	}
 }
 
 /* EAL has no heap for a node that is not there; without hugepages any will do. */

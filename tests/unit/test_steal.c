@@ -2,17 +2,23 @@
 
 /*
  * Whom a worker asks for work, and in which order. This program stands in front
- * of the search and of the look at a victim's queue, and notes who was asked.
+ * of the search and of the look at a victim's queue, and notes who was asked; and
+ * it says where workers are.
  */
 
 #include "unit.h"
 
 #include <string.h>
 
+#include <numa.h>
+
+#include <rte_malloc.h>
+
 #include "rig.h"
 #include "sched/scheduler.h"
+#include "topology/weir_machine.h"
 
-#define WORKERS 3u
+#define WORKERS 7u
 #define SEARCHES 24u
 
 struct asked {
@@ -23,6 +29,9 @@ struct asked {
 
 static struct asked asked[WORKERS];
 static struct weir_runtime *rt;
+static unsigned int nb_workers;
+/* Where they are; NULL: as the machine has them. */
+static const struct place *places;
 /* The search that this thread is in, or NULL. */
 static __thread struct asked *in_search;
 
@@ -66,12 +75,59 @@ __wrap_weir__search(struct core *c)
 	return t;
 }
 
+void
+__real_weir__topology_locate(struct place *p, unsigned int n);
+void
+__wrap_weir__topology_locate(struct place *p, unsigned int n);
+
+void
+__wrap_weir__topology_locate(struct place *p, unsigned int n)
+{
+	unsigned int i;
+
+	if (places == NULL) {
+		__real_weir__topology_locate(p, n);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		p[i].node = places[i].node;
+		p[i].core = places[i].core;
+		p[i].cache = places[i].cache;
+	}
+}
+
+/* EAL has no heap for a node that is not there; without hugepages any will do. */
+int
+rte_malloc_heap_socket_is_external(int socket)
+{
+	return 0;
+}
+
+int
+numa_available(void)
+{
+	return 0;
+}
+
+/* It is farther from 0 to 2 than back, and so on. */
+int
+numa_distance(int from, int to)
+{
+	static const int distances[3][3] = {
+		{ 10, 20, 30 },
+		{ 30, 10, 20 },
+		{ 20, 15, 10 },
+	};
+
+	return distances[from][to];
+}
+
 static bool
 all_have_searched(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < WORKERS; i++)
+	for (i = 0; i < nb_workers; i++)
 		if (rig_get(&asked[i].searches) < SEARCHES)
 			return false;
 	return true;
@@ -86,20 +142,21 @@ run_one_each(void)
 	struct weir_join *joins[WORKERS];
 	unsigned int i;
 
-	for (i = 0; i < WORKERS; i++)
+	for (i = 0; i < nb_workers; i++)
 		joins[i] = rig_spawn_on(rt, i, &rig_done_ops, &s);
-	for (i = 0; i < WORKERS; i++)
+	for (i = 0; i < nb_workers; i++)
 		assert_int_equal(rig_join(joins[i], NULL), 0);
 }
 
-/* Lets all workers search so often. */
+/* Lets all of n workers search so often. */
 static void
-search_with(uint64_t seed)
+search_with(unsigned int n, uint64_t seed)
 {
 	struct weir_options o;
 
 	memset(asked, 0, sizeof(asked));
-	rig_options(&o, WORKERS);
+	nb_workers = n;
+	rig_options(&o, n);
 	o.seed = seed;
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
@@ -113,8 +170,8 @@ every_search_asks_each_other_worker_once(void **state)
 {
 	unsigned int w, i, others[2];
 
-	search_with(unit_seed());
-	for (w = 0; w < WORKERS; w++) {
+	search_with(3, unit_seed());
+	for (w = 0; w < nb_workers; w++) {
 		others[0] = w == 0 ? 1 : 0;
 		others[1] = w == 2 ? 1 : 2;
 		for (i = 0; i < SEARCHES; i++) {
@@ -150,13 +207,13 @@ seed_repeats_whom_each_worker_asks_first(void **state)
 	uint64_t seed = unit_seed();
 	unsigned int w;
 
-	search_with(seed);
+	search_with(3, seed);
 	memcpy(before, asked, sizeof(asked));
-	search_with(seed);
-	for (w = 0; w < WORKERS; w++)
+	search_with(3, seed);
+	for (w = 0; w < nb_workers; w++)
 		assert_true(first_victims_agree(&before[w], &asked[w]));
-	search_with(seed + WORKERS);
-	for (w = 0; w < WORKERS; w++)
+	search_with(3, seed + 3);
+	for (w = 0; w < nb_workers; w++)
 		assert_false(first_victims_agree(&before[w], &asked[w]));
 	/* Workers with the same seed would both begin at their first victim. */
 	for (w = 0; w < SEARCHES; w++)
@@ -166,13 +223,73 @@ seed_repeats_whom_each_worker_asks_first(void **state)
 	fail_msg("workers 0 and 2 make the same choices");
 }
 
+/* On a core, with a cache, on a node, then other nodes: how far to each. */
+static const unsigned int ranks[WORKERS][WORKERS] = {
+	{ 9, 0, 1, 2, 3, 4, 4 }, /**/
+	{ 0, 9, 1, 2, 3, 4, 4 }, /**/
+	{ 1, 1, 9, 2, 3, 4, 4 }, /**/
+	{ 2, 2, 2, 9, 3, 4, 4 }, /**/
+	{ 4, 4, 4, 4, 9, 3, 3 }, /**/
+	{ 4, 4, 4, 4, 3, 9, 2 }, /**/
+	{ 4, 4, 4, 4, 3, 2, 9 },
+};
+
+/* Each that is nearer than a victim was asked before it. */
+static void
+check_order(unsigned int thief, const unsigned int *victims, unsigned int n)
+{
+	unsigned int i, v, nearer, seen = 0;
+
+	for (i = 0; i < n; i++) {
+		assert_int_not_equal(victims[i], thief);
+		assert_false(seen & 1u << victims[i]);
+		nearer = 0;
+		for (v = 0; v < WORKERS; v++)
+			if (ranks[thief][v] < ranks[thief][victims[i]])
+				nearer |= 1u << v;
+		assert_int_equal(nearer & ~seen, 0);
+		seen |= 1u << victims[i];
+	}
+}
+
+static void
+nearer_workers_are_asked_first(void **state)
+{
+	const int none = WEIR_MACHINE_UNKNOWN;
+	const struct place machine[WORKERS] = {
+		{ .node = 0, .core = 0, .cache = 0 },
+		{ .node = 0, .core = 0, .cache = 0 },
+		{ .node = 0, .core = 1, .cache = 0 },
+		{ .node = 0, .core = 2, .cache = 1 },
+		{ .node = 1, .core = 3, .cache = 2 },
+		{ .node = 2, .core = none, .cache = none },
+		{ .node = 2, .core = none, .cache = none },
+	};
+	unsigned int w, i;
+
+	places = machine;
+	search_with(WORKERS, unit_seed());
+	places = NULL;
+	for (w = 0; w < WORKERS; w++)
+		for (i = 0; i < SEARCHES; i++)
+			check_order(w, asked[w].victim[i], asked[w].n[i]);
+}
+
+static int
+setup(void **state)
+{
+	unit_eal_init_workers(WORKERS);
+	return 0;
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_search_asks_each_other_worker_once),
+		cmocka_unit_test(nearer_workers_are_asked_first),
 		cmocka_unit_test(seed_repeats_whom_each_worker_asks_first),
 	};
 
-	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+	return cmocka_run_group_tests(tests, setup, unit_eal_teardown);
 }

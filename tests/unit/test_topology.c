@@ -8,6 +8,7 @@
 
 #include "base/rand.h"
 #include "topology/topology.h"
+#include "topology/weir_machine.h"
 
 /* One row of what weir__topology_order() should say. */
 struct expected {
@@ -178,6 +179,123 @@ any_machine_is_ordered(void **state)
 	}
 }
 
+/* What weir__topology_victims() should say. */
+struct expected_victims {
+	unsigned int from;
+	uint16_t victims[8];
+	unsigned int tiers;
+	unsigned int tier_end[8];
+	unsigned int nb_near;
+};
+
+static void
+check_victims(unsigned int nb_nodes, const uint8_t *distances,
+	      const struct place *places, unsigned int n,
+	      const struct expected_victims *e)
+{
+	unsigned int ends[TOPOLOGY_MAX_TIERS], near, i;
+	uint16_t victims[RTE_MAX_LCORE];
+	struct topology t;
+
+	weir__topology_set(&t, nb_nodes, distances);
+	assert_int_equal(weir__topology_victims(&t, places, n, e->from, victims,
+						ends, &near),
+			 e->tiers);
+	assert_int_equal(near, e->nb_near);
+	for (i = 0; i < e->tiers; i++)
+		assert_int_equal(ends[i], e->tier_end[i]);
+	for (i = 0; i < n - 1; i++)
+		assert_int_equal(victims[i], e->victims[i]);
+}
+
+static void
+core_comes_before_cache_before_node(void **state)
+{
+	const struct place places[] = {
+		{ .core = 4, .cache = 0 }, { .core = 1, .cache = 1 },
+		{ .core = 0, .cache = 0 }, { .core = 0, .cache = 0 },
+		{ .core = 4, .cache = 0 },
+	};
+	const struct expected_victims e[] = {
+		{ 0, { 4, 2, 3, 1 }, 3, { 1, 3, 4 }, 4 },
+		{ 1, { 0, 2, 3, 4 }, 1, { 4 }, 4 },
+		{ 3, { 2, 0, 4, 1 }, 3, { 1, 3, 4 }, 4 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(e); i++)
+		check_victims(1, (const uint8_t[]){ 10 }, places,
+			      RTE_DIM(places), &e[i]);
+}
+
+static void
+nodes_of_victims_are_ordered_by_the_thiefs_distance(void **state)
+{
+	const uint8_t d[] = {
+		10, 20, 30, /**/
+		30, 10, 20, /**/
+		20, 20, 10,
+	};
+	const struct place places[] = {
+		{ .node = 2, .core = 0, .cache = 0 },
+		{ .node = 1, .core = 1, .cache = 1 },
+		{ .node = 0, .core = 2, .cache = 2 },
+		{ .node = 0, .core = 3, .cache = 2 },
+	};
+	const struct expected_victims e[] = {
+		{ 0, { 1, 2, 3 }, 1, { 3 }, 0 },
+		{ 1, { 0, 2, 3 }, 2, { 1, 3 }, 0 },
+		{ 2, { 3, 1, 0 }, 3, { 1, 2, 3 }, 1 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(e); i++)
+		check_victims(3, d, places, RTE_DIM(places), &e[i]);
+}
+
+static void
+what_is_not_known_is_not_shared(void **state)
+{
+	const struct place places[] = {
+		{ .core = WEIR_MACHINE_UNKNOWN, .cache = WEIR_MACHINE_UNKNOWN },
+		{ .core = WEIR_MACHINE_UNKNOWN, .cache = WEIR_MACHINE_UNKNOWN },
+		{ .core = WEIR_MACHINE_UNKNOWN, .cache = 0 },
+		{ .core = 0, .cache = 0 },
+	};
+	const struct expected_victims e[] = {
+		{ 0, { 1, 2, 3 }, 1, { 3 }, 3 },
+		{ 2, { 3, 0, 1 }, 2, { 1, 3 }, 3 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(e); i++)
+		check_victims(1, (const uint8_t[]){ 10 }, places,
+			      RTE_DIM(places), &e[i]);
+}
+
+static void
+cache_of_several_nodes_does_not_join_them(void **state)
+{
+	const uint8_t d[] = { 10, 12, 12, 10 };
+	const struct place places[] = {
+		{ .node = 0, .core = 0, .cache = 0 },
+		{ .node = 1, .core = 0, .cache = 0 },
+		{ .node = 0, .core = 1, .cache = 1 },
+	};
+	const struct expected_victims e = { 0, { 2, 1 }, 2, { 1, 2 }, 1 };
+
+	check_victims(2, d, places, RTE_DIM(places), &e);
+}
+
+static void
+worker_alone_has_no_victims(void **state)
+{
+	const struct place place = { .core = 0, .cache = 0 };
+	const struct expected_victims e = { 0 };
+
+	check_victims(1, (const uint8_t[]){ 10 }, &place, 1, &e);
+}
+
 static void
 node_index_finds_ids_with_holes(void **state)
 {
@@ -193,32 +311,193 @@ node_index_finds_ids_with_holes(void **state)
 static void
 real_machine_has_every_lcore_on_a_node(void **state)
 {
-	unsigned int ids[RTE_MAX_LCORE], n = 0, lcore, i;
+	struct place places[RTE_MAX_LCORE];
+	unsigned int n = 0, lcore, i;
 	struct topology t;
 
 	RTE_LCORE_FOREACH(lcore)
-		ids[n++] = rte_lcore_to_socket_id(lcore);
-	assert_int_equal(weir__topology_read(&t, ids, n), 0);
+		places[n++].lcore = lcore;
+	weir__topology_locate(places, n);
+	assert_int_equal(weir__topology_read(&t, places, n), 0);
 	assert_in_range(t.nb_nodes, 1, n);
 	for (i = 0; i < n; i++)
-		assert_in_range(weir__topology_node_index(&t, ids[i]), 0,
-				t.nb_nodes - 1);
+		assert_in_range(weir__topology_node_index(&t, places[i].node),
+				0, t.nb_nodes - 1);
 	for (i = 0; i < t.nb_nodes; i++) {
 		assert_int_not_equal(t.distance[i][i], 0);
 		check_rules(&t, i);
 	}
 }
 
+/*
+ * A machine, and where --lcores might have put lcores there. EAL would say node
+ * 7 of all of them.
+ */
+#define EALS_NODE 7u
+static struct weir_machine_cpu cpus[] = {
+	{ .id = 0, .node = 0, .core = 0, .cache = 0 },
+	{ .id = 1, .node = 0, .core = 0, .cache = 0 },
+	{ .id = 2, .node = 0, .core = 2, .cache = 0 },
+	{ .id = 3, .node = 1, .core = 3, .cache = 3 },
+	{ .id = 4, .node = -1, .core = -1, .cache = -1 },
+	{ .id = 3000, .node = 1, .core = 9, .cache = 9 },
+};
+static struct weir_machine machine = { RTE_DIM(cpus), cpus };
+static const unsigned int lcore_cpus[][2] = {
+	{ 3, 3 }, { 0, 1 }, { 0, 2 }, { 2, 3 }, { 4, 4 }, { 900, 900 },
+};
+#define LCORES RTE_DIM(lcore_cpus)
+
+/* What this program stands in front of has answers of its own. */
+static bool pretend;
+static bool unreadable;
+static unsigned int reads, frees;
+
+rte_cpuset_t
+__real_rte_lcore_cpuset(unsigned int lcore);
+rte_cpuset_t
+__wrap_rte_lcore_cpuset(unsigned int lcore);
+
+rte_cpuset_t
+__wrap_rte_lcore_cpuset(unsigned int lcore)
+{
+	rte_cpuset_t set;
+
+	if (!pretend)
+		return __real_rte_lcore_cpuset(lcore);
+	CPU_ZERO(&set);
+	CPU_SET(lcore_cpus[lcore][0], &set);
+	CPU_SET(lcore_cpus[lcore][1], &set);
+	return set;
+}
+
+unsigned int
+__real_rte_lcore_to_socket_id(unsigned int lcore);
+unsigned int
+__wrap_rte_lcore_to_socket_id(unsigned int lcore);
+
+unsigned int
+__wrap_rte_lcore_to_socket_id(unsigned int lcore)
+{
+	return pretend ? EALS_NODE : __real_rte_lcore_to_socket_id(lcore);
+}
+
+struct weir_machine *
+__real_weir_machine_read(void);
+struct weir_machine *
+__wrap_weir_machine_read(void);
+
+struct weir_machine *
+__wrap_weir_machine_read(void)
+{
+	if (!pretend)
+		return __real_weir_machine_read();
+	reads++;
+	return unreadable ? NULL : &machine;
+}
+
+void
+__real_weir_machine_free(struct weir_machine *m);
+void
+__wrap_weir_machine_free(struct weir_machine *m);
+
+void
+__wrap_weir_machine_free(struct weir_machine *m)
+{
+	if (!pretend)
+		__real_weir_machine_free(m);
+	else if (m != NULL)
+		frees++;
+}
+
+static void
+locate_all(struct place *places)
+{
+	unsigned int i;
+
+	for (i = 0; i < LCORES; i++)
+		places[i].lcore = i;
+	pretend = true;
+	reads = 0;
+	frees = 0;
+	weir__topology_locate(places, LCORES);
+	pretend = false;
+}
+
+static void
+lcore_is_where_all_its_cpus_are(void **state)
+{
+	const int no = WEIR_MACHINE_UNKNOWN;
+	const struct place expected[LCORES] = {
+		/* Not where EAL thinks. */
+		{ .node = 1, .core = 3, .cache = 3 },
+		/* Two CPUs of a core, of a cache, of two nodes. */
+		{ .node = 0, .core = 0, .cache = 0 },
+		{ .node = 0, .core = no, .cache = 0 },
+		{ .node = 0, .core = no, .cache = no },
+		/* CPUs of which nothing is known. */
+		{ .node = EALS_NODE, .core = no, .cache = no },
+		{ .node = EALS_NODE, .core = no, .cache = no },
+	};
+	struct place places[LCORES];
+	unsigned int i;
+
+	locate_all(places);
+	for (i = 0; i < LCORES; i++) {
+		assert_int_equal(places[i].node, expected[i].node);
+		assert_int_equal(places[i].core, expected[i].core);
+		assert_int_equal(places[i].cache, expected[i].cache);
+	}
+	assert_int_equal(reads, 1);
+	assert_int_equal(frees, 1);
+}
+
+static void
+machine_that_cannot_be_read_leaves_eals_word(void **state)
+{
+	struct place places[LCORES];
+	unsigned int i;
+
+	unreadable = true;
+	locate_all(places);
+	unreadable = false;
+	for (i = 0; i < LCORES; i++) {
+		assert_int_equal(places[i].node, EALS_NODE);
+		assert_int_equal(places[i].core, WEIR_MACHINE_UNKNOWN);
+		assert_int_equal(places[i].cache, WEIR_MACHINE_UNKNOWN);
+	}
+	assert_int_equal(reads, 1);
+}
+
+static void
+thread_without_an_lcore_is_on_a_node_only(void **state)
+{
+	struct place place = { .lcore = LCORE_ID_ANY, .node = 99 };
+
+	pretend = true;
+	reads = 0;
+	weir__topology_locate(&place, 1);
+	pretend = false;
+	assert_int_equal(place.node, rte_socket_id_by_idx(0));
+	assert_int_equal(place.core, WEIR_MACHINE_UNKNOWN);
+	assert_int_equal(place.cache, WEIR_MACHINE_UNKNOWN);
+	assert_int_equal(reads, 0);
+}
+
 static void
 reading_takes_each_node_once(void **state)
 {
-	unsigned int id = rte_lcore_to_socket_id(rte_get_main_lcore());
-	const unsigned int ids[] = { id, id, id };
+	const struct place places[] = {
+		{ .node = 5 },
+		{ .node = 2 },
+		{ .node = 5 },
+	};
 	struct topology t;
 
-	assert_int_equal(weir__topology_read(&t, ids, RTE_DIM(ids)), 0);
-	assert_int_equal(t.nb_nodes, 1);
-	assert_int_equal(t.id[0], id);
+	assert_int_equal(weir__topology_read(&t, places, RTE_DIM(places)), 0);
+	assert_int_equal(t.nb_nodes, 2);
+	assert_int_equal(t.id[0], 5);
+	assert_int_equal(t.id[1], 2);
 }
 
 int
@@ -232,9 +511,18 @@ main(void)
 		cmocka_unit_test(equal_distances_keep_the_own_node_apart),
 		cmocka_unit_test(nearer_than_oneself_is_still_second),
 		cmocka_unit_test(any_machine_is_ordered),
+		cmocka_unit_test(core_comes_before_cache_before_node),
+		cmocka_unit_test(
+			nodes_of_victims_are_ordered_by_the_thiefs_distance),
+		cmocka_unit_test(what_is_not_known_is_not_shared),
+		cmocka_unit_test(cache_of_several_nodes_does_not_join_them),
+		cmocka_unit_test(worker_alone_has_no_victims),
 		cmocka_unit_test(node_index_finds_ids_with_holes),
 		cmocka_unit_test(real_machine_has_every_lcore_on_a_node),
 		cmocka_unit_test(reading_takes_each_node_once),
+		cmocka_unit_test(lcore_is_where_all_its_cpus_are),
+		cmocka_unit_test(machine_that_cannot_be_read_leaves_eals_word),
+		cmocka_unit_test(thread_without_an_lcore_is_on_a_node_only),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

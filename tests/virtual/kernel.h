@@ -47,6 +47,9 @@ struct kernel_options {
 	unsigned int
 		nb_lcores;     /* besides the main one, RTE_MAX_LCORE at most */
 	unsigned int nb_nodes; /* the lcores are spread over them evenly */
+	/* Of each node's lcores so many share a core, or cache; 0: not known. */
+	unsigned int lcores_per_core;
+	unsigned int lcores_per_cache;
 	unsigned int
 		ring_size; /* of rings, whoever asks for more; 0: as asked */
 	bool membarrier;   /* there is that system call */

@@ -10,6 +10,8 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "topology/weir_machine.h"
+
 #include "kept.h"
 #include "kernel.h"
 #include "wraps.h"
@@ -154,6 +156,46 @@ __wrap_rte_lcore_cpuset(unsigned int lcore)
 	CPU_ZERO(&cpus);
 	CPU_SET(lcore, &cpus);
 	return cpus;
+}
+
+/* Which of those that share something with it, `together` at a time. */
+static int
+group(unsigned int lcore, unsigned int together)
+{
+	unsigned int node = __wrap_rte_lcore_to_socket_id(lcore), first = 0;
+
+	if (together == 0)
+		return WEIR_MACHINE_UNKNOWN;
+	while (__wrap_rte_lcore_to_socket_id(first) != node)
+		first++;
+	return (int)(node * RTE_MAX_LCORE + (lcore - first) / together);
+}
+
+/* Each lcore is on the CPU of its number. */
+struct weir_machine *
+__wrap_weir_machine_read(void)
+{
+	static struct weir_machine_cpu cpus[RTE_MAX_LCORE];
+	static struct weir_machine machine = { .cpus = cpus };
+	unsigned int i;
+
+	for (i = 0; i < kernel_options.nb_lcores; i++) {
+		cpus[i] = (struct weir_machine_cpu){
+			.id = i,
+			.node = (int)__wrap_rte_lcore_to_socket_id(i),
+			.core = group(i, kernel_options.lcores_per_core),
+			.cache = group(i, kernel_options.lcores_per_cache),
+			.online = true,
+			.allowed = true,
+		};
+	}
+	machine.nb_cpus = kernel_options.nb_lcores;
+	return &machine;
+}
+
+void
+__wrap_weir_machine_free(struct weir_machine *machine)
+{
 }
 
 int

@@ -119,6 +119,10 @@ int
 __wrap_rte_socket_id_by_idx(unsigned int i);
 rte_cpuset_t
 __wrap_rte_lcore_cpuset(unsigned int lcore);
+struct weir_machine *
+__wrap_weir_machine_read(void);
+void
+__wrap_weir_machine_free(struct weir_machine *machine);
 int
 __wrap_numa_available(void);
 int
