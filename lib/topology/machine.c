@@ -27,7 +27,7 @@
 
 #define CPUS "/sys/devices/system/cpu"
 
-/* What a machine of the most CPUs takes, three times over. */
+/* Ten times what a machine of the most CPUs takes. */
 #define RECORDING_MAX ((size_t)64 << 20)
 
 /* Kernels have three or four. */
@@ -141,8 +141,7 @@ read_cpus(struct tree *t, struct weir_machine *m)
 	read_set(t, &tick_free, "nohz_full", false);
 	if (!weir__machine_cpus_allowed(t, &allowed))
 		allowed = online;
-	ID_SET_FOREACH(id, &present)
-	{
+	ID_SET_FOREACH(id, &present) {
 		c = &m->cpus[m->nb_cpus++];
 		c->id = id;
 		c->online = id_set_has(&online, id);
@@ -214,7 +213,8 @@ weir__machine_parse(const char *text, size_t length, const char *name,
 	if (rc == 0)
 		m = weir__machine_of_tree(&t);
 	if (rc == -ENOMEM || t.no_memory)
-		refuse(-ENOMEM, error, size, "%s: no memory", name);
+		refuse(-ENOMEM, error, size, "%s: %s", name,
+		       rte_strerror(ENOMEM));
 	else if (t.problem != NULL && t.problem_line > 0)
 		refuse(-EINVAL, error, size, "%s:%u: %s", name, t.problem_line,
 		       t.problem);
@@ -262,15 +262,17 @@ write_file(const char *file, const char *text, size_t length)
 {
 	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc;
 	struct stat st;
+	bool regular;
 
 	if (fd < 0)
 		return -errno;
+	regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	rc = write_all(fd, text, length);
-	/* A device or a pipe stays. */
-	if (rc < 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(file);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
+	/* A device or a pipe stays. */
+	if (rc < 0 && regular)
+		unlink(file);
 	return rc;
 }
 

@@ -110,49 +110,53 @@ read_only_node(struct tree *t, struct weir_machine *m)
 		m->cpus[i].node = 0;
 }
 
-/* A row has the distances to the nodes that are online, in their order. */
+/* A distance for each node that is online, in their order. */
+static bool
+parse_distances(const char *text, uint8_t *row, unsigned int n)
+{
+	unsigned int i = 0;
+	unsigned long d;
+	char item[16], *end;
+
+	while (weir__tree_item(&text, ' ', item, sizeof(item))) {
+		d = strtoul(item, &end, 10);
+		if (i == n || *end != '\0' || d == 0 || d > UINT8_MAX)
+			return false;
+		row[i++] = (uint8_t)d;
+	}
+	return i == n;
+}
+
 static void
 read_distances(struct tree *t, struct weir_machine *m, unsigned int from)
 {
-	uint8_t *row = &m->distances[from * m->nb_nodes], *read;
-	const char *text, *at;
-	char item[16], *end;
-	unsigned int i = 0;
-	unsigned long d;
+	uint8_t *row = &m->distances[from * m->nb_nodes];
+	const char *text = weir__tree_read(t, NULL, NODES "/node%u/distance",
+					   m->nodes[from].id);
 
-	for (i = 0; i < m->nb_nodes; i++)
-		row[i] = i == from ? TOPOLOGY_LOCAL_DISTANCE :
-				     TOPOLOGY_REMOTE_DISTANCE;
-	at = text = weir__tree_read(t, NULL, NODES "/node%u/distance",
-				    m->nodes[from].id);
-	read = malloc(m->nb_nodes);
-	if (read == NULL)
-		t->no_memory = true;
-	if (read == NULL || text == NULL)
-		goto out;
-	for (i = 0; weir__tree_item(&at, ' ', item, sizeof(item)); i++) {
-		d = strtoul(item, &end, 10);
-		if (i == m->nb_nodes || *end != '\0' || d == 0 || d > UINT8_MAX)
-			break;
-		read[i] = (uint8_t)d;
-	}
-	if (*at == '\0' && i == m->nb_nodes)
-		memcpy(row, read, m->nb_nodes);
-	else
+	if (text != NULL && parse_distances(text, row, m->nb_nodes))
+		return;
+	memset(row, TOPOLOGY_REMOTE_DISTANCE, m->nb_nodes);
+	row[from] = TOPOLOGY_LOCAL_DISTANCE;
+	if (text != NULL)
 		weir__tree_complain(t, text,
 				    "not a distance of 1 to 255 for each node");
-out:
-	free(read);
 }
 
+/* False: the kernel knows no nodes. */
 static bool
 read_online(struct tree *t, struct id_set *online)
 {
-	bool found = weir__tree_ids(t, online, NODES "/online") ||
-		     weir__tree_ids(t, online, NODES "/possible");
+	const char *list;
 
-	return found && weir__id_set_count(online) > 0 &&
-	       weir__id_set_next(online, NODES_MAX) == ID_SET_MAX;
+	if (!weir__tree_ids(t, online, NODES "/online") ||
+	    weir__id_set_count(online) == 0)
+		return false;
+	if (weir__id_set_next(online, NODES_MAX) == ID_SET_MAX)
+		return true;
+	list = weir__tree_read(t, NULL, NODES "/online");
+	weir__tree_complain(t, list, "a node beyond 1023");
+	return false;
 }
 
 void

@@ -109,10 +109,8 @@ read_all(int fd, size_t max, char **text, size_t *length)
 		n = read(fd, *text + *length, room - *length - 1);
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (n == 0) {
-			(*text)[*length] = '\0';
+		if (n == 0)
 			return 0;
-		}
 		*length += n > 0 ? (size_t)n : 0;
 		if (*length > max)
 			return -EFBIG;
@@ -140,8 +138,10 @@ weir__file_read(const char *path, size_t max, char **text, size_t *length)
 	if (rc < 0) {
 		free(*text);
 		*text = NULL;
+		return rc;
 	}
-	return rc;
+	(*text)[*length] = '\0';
+	return 0;
 }
 
 static bool
@@ -177,6 +177,7 @@ read_real(struct tree *t, const char *const *words, const char *path)
 {
 	struct tree_entry e = { .line = 0 };
 	char full[2 * TREE_PATH_MAX];
+	char *smaller;
 	size_t length;
 	int rc;
 
@@ -190,8 +191,12 @@ read_real(struct tree *t, const char *const *words, const char *path)
 		keep_lines(e.text, words);
 	length = strlen(e.text);
 	if (length > 0 && e.text[length - 1] == '\n')
-		e.text[length - 1] = '\0';
+		e.text[--length] = '\0';
 	e.path = strdup(path);
+	/* Most are a few bytes, and there are thousands. */
+	smaller = realloc(e.text, length + 1);
+	if (smaller != NULL)
+		e.text = smaller;
 	return weir__tree_add(t, &e);
 }
 
@@ -307,7 +312,8 @@ weir__tree_number(struct tree *t, int64_t min, int64_t max, int64_t *number,
 	v = strtoll(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	if (errno != 0 || end == text || *end != '\0' || v < min || v > max ||
 	    isspace((unsigned char)*text) || *text == '+') {
-		weir__tree_complain(t, text, "no number that may be here");
+		weir__tree_complain(t, text,
+				    "not a number, or none that may be here");
 		return false;
 	}
 	*number = v;
@@ -330,7 +336,9 @@ weir__tree_ids(struct tree *t, struct id_set *ids, const char *format, ...)
 		text = "";
 	if (weir__id_set_parse(ids, text) == 0)
 		return true;
-	weir__tree_complain(t, text, "no list of numbers that rise");
+	weir__tree_complain(
+		t, text,
+		"not a list of rising numbers below 8192, such as 0-3,8");
 	return false;
 }
 

@@ -12,8 +12,8 @@
 #include "base/common.h"
 #include "topology/id_set.h"
 
-/* Longer paths are not there. */
-#define TREE_PATH_MAX 4096
+/* Longer paths are not there: several are on the stack at a time. */
+#define TREE_PATH_MAX 1024
 
 struct tree_entry {
 	char *path; /* of a folder: with a slash at its end */

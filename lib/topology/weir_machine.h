@@ -78,7 +78,7 @@ struct weir_machine {
 };
 
 /**
- * Reads this machine. Any thread.
+ * Reads this machine, which takes milliseconds. Any thread.
  *
  * @return NULL with rte_errno: ENOMEM, or ENOENT when sysfs has no CPUs.
  */
