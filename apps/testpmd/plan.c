@@ -7,6 +7,8 @@
 
 #include <rte_lcore.h>
 
+#include <weir_runtime.h>
+
 #include "eal.h"
 #include "error.h"
 #include "forward.h"
@@ -290,8 +292,7 @@ deal_worker(const struct plan *plan, const struct port *port,
 	bool local = false, is_local;
 
 	for (i = 0; i < plan->nb_workers; i++) {
-		is_local = (int)rte_lcore_to_socket_id(plan->lcores[i]) ==
-			   port->node;
+		is_local = plan->nodes[i] == port->node;
 		if (best == UINT_MAX || (is_local && !local) ||
 		    (is_local == local && load[i] < load[best])) {
 			best = i;
@@ -363,11 +364,12 @@ plan_make(struct plan *plan, const struct options *o)
 	rc = plan_workers(plan, o);
 	if (rc != STATUS_OK)
 		return rc;
+	for (i = 0; i < plan->nb_workers; i++)
+		plan->nodes[i] = (int)weir_lcore_node(plan->lcores[i]);
 	/* A device on no node in particular: near the first worker. */
 	for (i = 0; i < plan->nb_ports; i++)
 		if (plan->ports[i].node < 0)
-			plan->ports[i].node =
-				(int)rte_lcore_to_socket_id(plan->lcores[0]);
+			plan->ports[i].node = plan->nodes[0];
 	rc = plan_queues(plan, o);
 	if (rc != STATUS_OK)
 		return rc;

@@ -27,6 +27,7 @@ struct plan {
 	struct port ports[RTE_MAX_ETHPORTS];
 	unsigned int nb_workers;
 	unsigned int lcores[RTE_MAX_LCORE]; /* of the workers */
+	int nodes[RTE_MAX_LCORE];	    /* and where they are */
 	unsigned int nb_streams;
 	struct plan_stream *streams;
 };

@@ -168,24 +168,31 @@ weir__idle_wake_self(struct idle *idle, unsigned int bit)
 	return true;
 }
 
-/* Clears a set bit and says which; false if there is none. */
+/*
+ * Clears a set bit, one of `among` if that is not NULL, and says which. False if
+ * there is none.
+ */
 static bool
-claim_bit(struct idle *idle, unsigned int *bit)
+claim_bit(struct idle *idle, const uint64_t *among, unsigned int *bit)
 {
+	uint64_t w, mask;
 	unsigned int i;
-	uint64_t w;
 
 	for (i = 0; i < IDLE_WORDS; i++) {
+		mask = among != NULL ? among[i] : UINT64_MAX;
+		if (mask == 0)
+			continue;
 		w = atomic_u64_load(&idle->sleepers[i], RELAXED);
-		while (w != 0) {
-			*bit = 64 * i + (unsigned int)__builtin_ctzll(w);
+		while ((w & mask) != 0) {
+			*bit = 64 * i + (unsigned int)__builtin_ctzll(w & mask);
 			/*
 			 * [idle:A1] and, for a sleeper in the kernel,
 			 * [sleep:F1]: the claim before our caller's look
 			 * whether it is there.
 			 */
-			if (atomic_u64_cas(&idle->sleepers[i], &w, w & (w - 1),
-					   SEQ_CST, RELAXED))
+			if (atomic_u64_cas(&idle->sleepers[i], &w,
+					   w & ~mask_of(*bit), SEQ_CST,
+					   RELAXED))
 				return true;
 		}
 	}
@@ -193,12 +200,15 @@ claim_bit(struct idle *idle, unsigned int *bit)
 }
 
 bool
-weir__idle_notify(struct idle *idle, unsigned int *bit)
+weir__idle_notify(struct idle *idle, const uint64_t *preferred,
+		  unsigned int *bit)
 {
 	if (!claim_count(idle, 1))
 		return false;
+	if (preferred != NULL && claim_bit(idle, preferred, bit))
+		return true;
 	/* D1: there is a bit for our claim, in the end. */
-	while (!claim_bit(idle, bit))
+	while (!claim_bit(idle, NULL, bit))
 		atomic_pause();
 	return true;
 }

@@ -86,11 +86,13 @@ idle_all_awake(const struct idle *idle)
 }
 
 /*
- * Claims a sleeper, which wakes as a searcher; *bit is its bit. It may sleep in
- * the kernel: the caller sees to that. False if nobody sleeps, or someone
- * searches already.
+ * Claims a sleeper, which wakes as a searcher; *bit is its bit. It is one of
+ * those whose bits are in preferred[IDLE_WORDS], if they are given and one of
+ * them sleeps. It may sleep in the kernel: the caller sees to that. False if
+ * nobody sleeps, or someone searches already.
  */
 bool
-weir__idle_notify(struct idle *idle, unsigned int *bit);
+weir__idle_notify(struct idle *idle, const uint64_t *preferred,
+		  unsigned int *bit);
 
 #endif

@@ -127,9 +127,6 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		free_worker(w);
 		return NULL;
 	}
-	w->nb_tiers = weir__topology_victims(&rt->topology, rt->places,
-					     rt->nb_workers, index, w->victims,
-					     w->tier_end, &w->nb_near);
 	return w;
 }
 
@@ -278,13 +275,15 @@ create_sources(struct weir_runtime *rt)
 		       -EINVAL;
 }
 
+/* *node: the one that it was about when it failed. */
 static int
-create_parts(struct weir_runtime *rt)
+create_parts(struct weir_runtime *rt, unsigned int *node)
 {
 	uint64_t seed = rt->options.seed != 0 ? rt->options.seed : rte_rdtsc();
 	unsigned int i;
 	int n;
 
+	*node = rt->topology.id[0];
 	rt->workers =
 		rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
 	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
@@ -293,6 +292,7 @@ create_parts(struct weir_runtime *rt)
 	/* ENOMEM, unless a ring or pool says otherwise, for example EEXIST. */
 	for (i = 0; i < rt->nb_nodes; i++) {
 		rte_errno = ENOMEM;
+		*node = rt->topology.id[i];
 		rt->nodes[i] = create_node(rt, i);
 		if (rt->nodes[i] == NULL)
 			return -rte_errno;
@@ -301,12 +301,15 @@ create_parts(struct weir_runtime *rt)
 		n = weir__topology_node_index(&rt->topology,
 					      rt->places[i].node);
 		rte_errno = ENOMEM;
+		*node = rt->places[i].node;
 		rt->workers[i] = create_worker(rt, i, rt->nodes[n], seed);
 		if (rt->workers[i] == NULL)
 			return -rte_errno;
 		rt->nodes[n]->workers[rt->nodes[n]->nb_places++] =
 			rt->workers[i];
 	}
+	for (i = 0; i < rt->nb_workers; i++)
+		weir__find_neighbours(rt->workers[i]);
 	atomic_u32_store(&rt->deserted, rt->nb_nodes, RELAXED);
 	for (i = 0; i < rt->nb_active; i++)
 		weir__worker_enable(rt->workers[i]);
@@ -314,7 +317,7 @@ create_parts(struct weir_runtime *rt)
 }
 
 static void
-log_no_parts(const struct weir_runtime *rt, int rc)
+log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 {
 	const struct weir_options *o = &rt->options;
 
@@ -325,11 +328,13 @@ log_no_parts(const struct weir_runtime *rt, int rc)
 			 "no file descriptors for %u workers, two each (%s)\n",
 			 rt->nb_workers, rte_strerror(-rc));
 	else
-		WEIR_LOG(ERR,
-			 "no memory for %u workers (%s): give EAL more, or "
-			 "lower task_cells (%u) or inject_ring_size (%u)\n",
-			 rt->nb_workers, rte_strerror(-rc), o->task_cells,
-			 o->inject_ring_size);
+		WEIR_LOG(
+			ERR,
+			"no memory on node %u (%s) for a runtime of %u workers: "
+			"give EAL more there, or lower task_cells (%u) or "
+			"inject_ring_size (%u)\n",
+			node, rte_strerror(-rc), rt->nb_workers, o->task_cells,
+			o->inject_ring_size);
 }
 
 /* Which lcore runs something else already? RTE_MAX_LCORE: none. */
@@ -377,6 +382,7 @@ weir_runtime_create(const struct weir_options *options)
 {
 	struct weir_options defaults;
 	struct weir_runtime *rt;
+	unsigned int node;
 	char error[160];
 	int rc;
 
@@ -409,9 +415,9 @@ weir_runtime_create(const struct weir_options *options)
 	if (rc < 0)
 		goto fail;
 	rt->nb_nodes = rt->topology.nb_nodes;
-	rc = create_parts(rt);
+	rc = create_parts(rt, &node);
 	if (rc < 0) {
-		log_no_parts(rt, rc);
+		log_no_parts(rt, rc, node);
 		goto fail;
 	}
 	if (!options->current_thread) {
@@ -476,6 +482,15 @@ unsigned int
 weir_runtime_nb_workers(const struct weir_runtime *rt)
 {
 	return rt->nb_workers;
+}
+
+unsigned int
+weir_lcore_node(unsigned int lcore)
+{
+	struct place place = { .lcore = lcore };
+
+	weir__topology_locate(&place, 1);
+	return place.node;
 }
 
 int

@@ -8,8 +8,9 @@
  * H2 Any other task goes into the run queue (or LIFO slot) of the calling
  *    worker if that is on the task's home node, and else to the home node's
  *    inject queue.
- * H3 After a task was made runnable, one sleeper of its node is told. Only
- *    when all of them are busy and work piles up is one told on another node.
+ * H3 After a task was made runnable, one sleeper of its node is told: by a worker
+ *    one with its last-level cache, if there is one. Only when all of them are
+ *    busy and work piles up is one told on another node.
  */
 
 #include <errno.h>
@@ -19,13 +20,20 @@
 
 #include "sched/scheduler.h"
 
-/* Claims a sleeper of the node, and wakes it. False if there is none to tell. */
+/*
+ * Claims a sleeper of the node, and wakes it; one beside the calling worker, if
+ * it can choose. False if there is none to tell.
+ */
 static bool
 notify_one(struct node *node)
 {
+	const struct core *c = core_of(node->rt);
+	const uint64_t *beside = NULL;
 	unsigned int bit;
 
-	if (!weir__idle_notify(&node->idle, &bit))
+	if (c != NULL && c->worker->node == node)
+		beside = c->worker->beside;
+	if (!weir__idle_notify(&node->idle, beside, &bit))
 		return false;
 	/* [sleep:F1] behind the claim. */
 	sleeper_call(&node->workers[bit]->sleeper, SEQ_CST);

@@ -97,7 +97,9 @@ struct worker {
 	uint16_t *victims;
 	unsigned int *tier_end;
 	unsigned int nb_tiers;
-	unsigned int nb_near;		/* the first of them are on this node */
+	unsigned int nb_near; /* the first of them are on this node */
+	/* Idle bits of those on its core or with its last-level cache. */
+	uint64_t beside[IDLE_WORDS];
 	struct atomic_u64 *steals_from; /* by victim; written by this worker */
 	struct timing timing;
 
@@ -307,6 +309,9 @@ unsigned int
 weir__worth_taking(const struct node *node);
 void
 weir__rescue_neighbours(struct core *c);
+/* Whom a worker asks for work, and wakes first. Once all workers are there. */
+void
+weir__find_neighbours(struct worker *w);
 
 /* worker.c */
 int

@@ -254,3 +254,23 @@ weir__rescue_neighbours(struct core *c)
 			counter_add(&w->counters, rescues, ready);
 	}
 }
+
+void
+weir__find_neighbours(struct worker *w)
+{
+	const struct weir_runtime *rt = w->rt;
+	const struct place *places = rt->places;
+	unsigned int i, bit;
+
+	w->nb_tiers = weir__topology_victims(
+		&rt->topology, places, rt->nb_workers, w->index, w->victims,
+		w->tier_end, &w->nb_near);
+	for (i = 0; i < w->nb_near; i++) {
+		unsigned int v = w->victims[i];
+
+		if (!weir__topology_is_beside(&places[w->index], &places[v]))
+			continue;
+		bit = rt->workers[v]->idle_bit;
+		w->beside[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+}

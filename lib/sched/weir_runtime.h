@@ -382,6 +382,17 @@ weir_runtime_nb_workers(const struct weir_runtime *rt);
 WEIR_API bool
 weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
 
+/**
+ * The NUMA node of an EAL lcore, which is where a runtime has its worker: the
+ * node of its CPUs, of the first if they are on several. EAL's
+ * rte_lcore_to_socket_id() tells the node of the CPU with the lcore's number,
+ * also when --lcores has put it elsewhere.
+ *
+ * Reads sysfs, which takes some milliseconds. Any thread.
+ */
+WEIR_API unsigned int
+weir_lcore_node(unsigned int lcore);
+
 /** The place of an EAL lcore, or -ENOENT. Any thread. */
 WEIR_API int
 weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore);

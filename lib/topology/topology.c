@@ -36,6 +36,7 @@ static void
 locate(const struct weir_machine *m, struct place *p)
 {
 	rte_cpuset_t cpus = rte_lcore_cpuset(p->lcore);
+	int node = WEIR_MACHINE_UNKNOWN;
 	bool first = true;
 	unsigned int i;
 
@@ -44,9 +45,9 @@ locate(const struct weir_machine *m, struct place *p)
 
 		if (cpu->id >= CPU_SETSIZE || !CPU_ISSET(cpu->id, &cpus))
 			continue;
+		if (node == WEIR_MACHINE_UNKNOWN)
+			node = cpu->node;
 		if (first) {
-			if (cpu->node != WEIR_MACHINE_UNKNOWN)
-				p->node = (unsigned int)cpu->node;
 			p->core = cpu->core;
 			p->cache = cpu->cache;
 			first = false;
@@ -56,6 +57,8 @@ locate(const struct weir_machine *m, struct place *p)
 		if (cpu->cache != p->cache)
 			p->cache = WEIR_MACHINE_UNKNOWN;
 	}
+	if (node != WEIR_MACHINE_UNKNOWN)
+		p->node = (unsigned int)node;
 }
 
 void
@@ -198,6 +201,12 @@ tier_of(const struct place *a, const struct place *b, unsigned int far)
 	if (is_same(a->core, b->core))
 		return ON_CORE;
 	return is_same(a->cache, b->cache) ? ON_CACHE : ON_NODE;
+}
+
+bool
+weir__topology_is_beside(const struct place *a, const struct place *b)
+{
+	return tier_of(a, b, ON_NODE) < ON_NODE;
 }
 
 /* For each node its tier, seen from another one. */

@@ -71,6 +71,10 @@ unsigned int
 weir__topology_order(const struct topology *t, unsigned int from,
 		     unsigned int *order, unsigned int *tier_end);
 
+/* Are both on one node, and on one core or with one last-level cache? */
+bool
+weir__topology_is_beside(const struct place *a, const struct place *b);
+
 /*
  * Order in which the worker at place `from` of n looks at the others: those on
  * its core, with its last-level cache, on its node, then other nodes by their

@@ -23,7 +23,7 @@ push_and_notify(void *arg)
 	(void)arg;
 	task_chain_init(&overflow);
 	weir__run_queue_push_owner(&queue, rig_task(0), &overflow);
-	weir__idle_notify(&idle, &bit);
+	weir__idle_notify(&idle, NULL, &bit);
 }
 
 static void
@@ -94,7 +94,7 @@ push_outside(void *arg)
 	task_chain_init(&c);
 	task_chain_add(&c, rig_task(1));
 	weir__inject_push(&inject, &c);
-	weir__idle_notify(&idle, &bit);
+	weir__idle_notify(&idle, NULL, &bit);
 }
 
 MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,

@@ -73,9 +73,14 @@ workers_are_on_their_node(void **state)
 			     w->nb_tiers * sizeof(*w->tier_end), node);
 		nodes_expect("steals", w->steals_from,
 			     n * sizeof(*w->steals_from), node);
-		for (j = 0; j < RTE_DIM(w->timing.histograms); j++)
-			nodes_expect("histogram", w->timing.histograms[j],
-				     sizeof(struct histogram), node);
+		for (j = 0; j < RTE_DIM(w->timing.histograms); j++) {
+			const struct histogram *h = w->timing.histograms[j];
+
+			nodes_expect("histogram", h,
+				     sizeof(*h) + h->nb_buckets *
+							  sizeof(h->buckets[0]),
+				     node);
+		}
 	}
 }
 
@@ -284,7 +289,7 @@ sources_are_on_the_node_of_their_worker(void **state)
 
 	nodes_need_kernel();
 	nodes_need_placement();
-	ring = rte_ring_create("placement", 64, 0, 0);
+	ring = rte_ring_create("placement", 64, SOCKET_ID_ANY, 0);
 	assert_non_null(ring);
 	for (i = 0; i < nodes_nb_workers(); i++) {
 		rx = weir_ring_rx_create(rt, ring, i, 0);

@@ -70,6 +70,8 @@ plan_machine(struct plan *p, const struct overrides *o)
 	k->nb_lcores = RTE_MIN(k->nb_lcores, (unsigned int)RTE_MAX_LCORE);
 	k->nb_nodes = large ? 8 : o->nodes != 0 ? o->nodes : 1 + pick(4);
 	k->nb_nodes = RTE_MIN(k->nb_nodes, k->nb_lcores);
+	k->lcores_per_core = PICK(0, 1, 2);
+	k->lcores_per_cache = PICK(0, 2, 4);
 	k->ring_size = PICK(0, 2, 4, 16);
 	k->membarrier = !odd(8);
 	k->power_pause = odd(2);

@@ -94,7 +94,7 @@ rig_runtime(unsigned int nb_workers)
 bool
 rig_runtime_exists(const char *name)
 {
-	unsigned int node = rte_lcore_to_socket_id(rte_get_main_lcore());
+	unsigned int node = weir_lcore_node(rte_get_main_lcore());
 	char text[RTE_RING_NAMESIZE];
 
 	snprintf(text, sizeof(text), "%s_n%u", name, node);

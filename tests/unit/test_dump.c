@@ -58,7 +58,7 @@ entry_says_what_the_task_is_doing(void **state)
 	assert_string_equal(e->task.name, "wait");
 	assert_false(e->cancelled);
 	assert_int_equal(e->affinity, WEIR_AFFINITY_ANY);
-	assert_int_equal(e->node, rte_lcore_to_socket_id(1));
+	assert_int_equal(e->node, weir_lcore_node(1));
 	assert_int_equal(e->polls, 1);
 	e = entry_of(entries, n, weir_join_id(queued));
 	assert_string_equal(e->task.name, "done");

@@ -97,18 +97,45 @@ notify_claims_one_sleeper_as_searcher(void **state)
 
 	weir__idle_init(&idle, 4);
 	assert_true(idle_all_awake(&idle));
-	assert_false(weir__idle_notify(&idle, &bit));
+	assert_false(weir__idle_notify(&idle, NULL, &bit));
 	weir__idle_sleep(&idle, 1, false);
 	weir__idle_sleep(&idle, 2, false);
 	weir__idle_sleep(&idle, 3, false);
 	assert_false(idle_all_awake(&idle));
-	assert_true(weir__idle_notify(&idle, &bit));
+	assert_true(weir__idle_notify(&idle, NULL, &bit));
 	expect(&idle, 1, 2);
 	assert_true(weir__idle_claimed(&idle, bit));
 	assert_int_equal(weir__idle_claimed(&idle, 1) +
 				 weir__idle_claimed(&idle, 2) +
 				 weir__idle_claimed(&idle, 3),
 			 1);
+}
+
+/* The last ones that can be told apart among them. */
+static void
+notify_claims_a_preferred_sleeper_if_there_is_one(void **state)
+{
+	const unsigned int near = RTE_MAX_LCORE - 1;
+	uint64_t preferred[IDLE_WORDS] = { UINT64_C(1) << 5 };
+	struct idle idle;
+	unsigned int bit;
+
+	preferred[near / 64] |= UINT64_C(1) << near % 64;
+	weir__idle_init(&idle, RTE_MAX_LCORE);
+	weir__idle_sleep(&idle, 0, false);
+	weir__idle_sleep(&idle, 1, false);
+	weir__idle_sleep(&idle, near, false);
+	assert_true(weir__idle_notify(&idle, preferred, &bit));
+	assert_int_equal(bit, near);
+	weir__idle_stop_searching(&idle);
+	/* None of them is left. */
+	assert_true(weir__idle_notify(&idle, preferred, &bit));
+	assert_in_range(bit, 0, 1);
+	weir__idle_stop_searching(&idle);
+	weir__idle_sleep(&idle, 5, false);
+	assert_true(weir__idle_notify(&idle, preferred, &bit));
+	assert_int_equal(bit, 5);
+	expect(&idle, 1, 1);
 }
 
 static void
@@ -121,15 +148,15 @@ notify_is_not_needed_while_someone_searches(void **state)
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
 	assert_true(weir__idle_start_searching(&idle));
-	assert_false(weir__idle_notify(&idle, &bit));
+	assert_false(weir__idle_notify(&idle, NULL, &bit));
 	expect(&idle, 1, 2);
 	assert_true(weir__idle_stop_searching(&idle));
-	assert_true(weir__idle_notify(&idle, &bit));
+	assert_true(weir__idle_notify(&idle, NULL, &bit));
 	/* The one that was claimed searches. */
-	assert_false(weir__idle_notify(&idle, &bit));
+	assert_false(weir__idle_notify(&idle, NULL, &bit));
 	expect(&idle, 1, 1);
 	assert_true(weir__idle_stop_searching(&idle));
-	assert_true(weir__idle_notify(&idle, &bit));
+	assert_true(weir__idle_notify(&idle, NULL, &bit));
 	expect(&idle, 1, 0);
 }
 
@@ -156,7 +183,7 @@ sleeper_that_was_claimed_gets_up_searching(void **state)
 
 	weir__idle_init(&idle, 2);
 	weir__idle_sleep(&idle, 0, false);
-	assert_true(weir__idle_notify(&idle, &bit));
+	assert_true(weir__idle_notify(&idle, NULL, &bit));
 	assert_true(weir__idle_claimed(&idle, 0));
 	assert_true(weir__idle_wake_self(&idle, 0));
 	expect(&idle, 1, 0);
@@ -165,7 +192,7 @@ sleeper_that_was_claimed_gets_up_searching(void **state)
 	/* The claim is given back if it turns out to be another's. */
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
-	assert_true(weir__idle_notify(&idle, &bit));
+	assert_true(weir__idle_notify(&idle, NULL, &bit));
 	assert_true(weir__idle_claimed(&idle, 0));
 	assert_true(weir__idle_wake_self(&idle, 0));
 	expect(&idle, 1, 1);
@@ -184,11 +211,11 @@ sleepers_of_all_words_are_found(void **state)
 		weir__idle_sleep(&idle, i, false);
 	expect(&idle, 0, RTE_MAX_LCORE);
 	for (i = 0; i < RTE_MAX_LCORE; i++) {
-		assert_true(weir__idle_notify(&idle, &bit));
+		assert_true(weir__idle_notify(&idle, NULL, &bit));
 		assert_int_equal(bit, i);
 		assert_true(weir__idle_stop_searching(&idle));
 	}
-	assert_false(weir__idle_notify(&idle, &bit));
+	assert_false(weir__idle_notify(&idle, NULL, &bit));
 	expect(&idle, 0, 0);
 }
 
@@ -290,7 +317,7 @@ work_or_notify(void *arg)
 		return NULL;
 	}
 	rig_wait_until(rig_get(&s->done) == WORKERS ||
-		       (weir__idle_notify(&s->idle, &bit) &&
+		       (weir__idle_notify(&s->idle, NULL, &bit) &&
 			(rig_add(&s->claims, 1), false)));
 	return NULL;
 }
@@ -323,7 +350,7 @@ rise_together(void *arg)
 	while (rig_get(&s->done) < WORKERS + 1)
 		sched_yield();
 	if (index == WORKERS)
-		weir__idle_notify(&s->idle, &bit);
+		weir__idle_notify(&s->idle, NULL, &bit);
 	else if (weir__idle_wake_self(&s->idle, index))
 		weir__idle_stop_searching(&s->idle);
 	return NULL;
@@ -353,6 +380,8 @@ main(void)
 		cmocka_unit_test(last_searcher_is_told),
 		cmocka_unit_test(sleeping_without_a_search_is_not_last),
 		cmocka_unit_test(notify_claims_one_sleeper_as_searcher),
+		cmocka_unit_test(
+			notify_claims_a_preferred_sleeper_if_there_is_one),
 		cmocka_unit_test(notify_is_not_needed_while_someone_searches),
 		cmocka_unit_test(sleeper_gets_up_by_itself),
 		cmocka_unit_test(sleeper_that_was_claimed_gets_up_searching),

@@ -10,9 +10,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_lcore.h>
+#include <rte_errno.h>
+#include <rte_log.h>
 #include <rte_malloc.h>
 
 #include <weir.h>
@@ -45,6 +49,25 @@ int
 rte_malloc_heap_socket_is_external(int socket)
 {
 	return 0;
+}
+
+/* The node that has no memory; -1: all have. */
+static int without_memory = -1;
+
+void *
+__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align,
+			  int socket);
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align,
+			  int socket);
+
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align,
+			  int socket)
+{
+	if (socket == without_memory)
+		return NULL;
+	return __real_rte_zmalloc_socket(type, size, align, socket);
 }
 
 static struct weir_runtime *rt;
@@ -130,6 +153,33 @@ steals_remote(void)
 		n += s.steals_remote;
 	}
 	return n;
+}
+
+static void
+test_a_node_without_memory_is_named(void **state)
+{
+	struct weir_options o;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *log = open_memstream(&text, &size);
+
+	assert_non_null(log);
+	weir_options_init(&o);
+	o.nb_workers = 3;
+	o.task_cells = 1024;
+	rte_openlog_stream(log);
+	without_memory = 1;
+	rt = weir_runtime_create(&o);
+	without_memory = -1;
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_null(rt);
+	assert_int_equal(rte_errno, ENOMEM);
+	assert_non_null(strstr(text, "no memory on node 1 "));
+	free(text);
+	/* Nothing is left of it. */
+	create();
+	destroy();
 }
 
 static int
@@ -486,6 +536,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_node_without_memory_is_named),
 		cmocka_unit_test(test_node_tasks_never_leave_their_node),
 		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
 		cmocka_unit_test(

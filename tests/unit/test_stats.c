@@ -170,7 +170,7 @@ node_says_what_is_in_it(void **state)
 
 	assert_int_equal(weir_node_stats_get(rig.rt, 1, &s), -EINVAL);
 	rig_wait_until((weir_node_stats_get(rig.rt, 0, &s), s.parked == n));
-	assert_int_equal(s.id, rte_lcore_to_socket_id(1));
+	assert_int_equal(s.id, weir_lcore_node(1));
 	assert_int_equal(s.workers, n);
 	assert_int_equal(s.live_tasks, 0);
 	assert_int_equal(s.outside_schedules, 0);

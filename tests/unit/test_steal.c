@@ -96,6 +96,29 @@ __wrap_weir__topology_locate(struct place *p, unsigned int n)
 	}
 }
 
+/* Calls of whoever made a task runnable, and those that are not as they should. */
+static struct atomic_u32 notifies, wrong_notifies;
+
+bool
+__real_weir__idle_notify(struct idle *idle, const uint64_t *preferred,
+			 unsigned int *bit);
+bool
+__wrap_weir__idle_notify(struct idle *idle, const uint64_t *preferred,
+			 unsigned int *bit);
+
+bool
+__wrap_weir__idle_notify(struct idle *idle, const uint64_t *preferred,
+			 unsigned int *bit)
+{
+	const struct worker *w = weir__core != NULL ? weir__core->worker : NULL;
+	bool at_home = w != NULL && idle == &w->node->idle;
+
+	rig_add(&notifies, 1);
+	if (preferred != (at_home ? w->beside : NULL))
+		rig_add(&wrong_notifies, 1);
+	return __real_weir__idle_notify(idle, preferred, bit);
+}
+
 /* EAL has no heap for a node that is not there; without hugepages any will do. */
 int
 rte_malloc_heap_socket_is_external(int socket)
@@ -252,19 +275,20 @@ check_order(unsigned int thief, const unsigned int *victims, unsigned int n)
 	}
 }
 
+/* The same as a machine. */
+static const struct place machine[WORKERS] = {
+	{ .node = 0, .core = 0, .cache = 0 },
+	{ .node = 0, .core = 0, .cache = 0 },
+	{ .node = 0, .core = 1, .cache = 0 },
+	{ .node = 0, .core = 2, .cache = 1 },
+	{ .node = 1, .core = 3, .cache = 2 },
+	{ .node = 2, .core = -1, .cache = -1 },
+	{ .node = 2, .core = -1, .cache = -1 },
+};
+
 static void
 nearer_workers_are_asked_first(void **state)
 {
-	const int none = WEIR_MACHINE_UNKNOWN;
-	const struct place machine[WORKERS] = {
-		{ .node = 0, .core = 0, .cache = 0 },
-		{ .node = 0, .core = 0, .cache = 0 },
-		{ .node = 0, .core = 1, .cache = 0 },
-		{ .node = 0, .core = 2, .cache = 1 },
-		{ .node = 1, .core = 3, .cache = 2 },
-		{ .node = 2, .core = none, .cache = none },
-		{ .node = 2, .core = none, .cache = none },
-	};
 	unsigned int w, i;
 
 	places = machine;
@@ -273,6 +297,73 @@ nearer_workers_are_asked_first(void **state)
 	for (w = 0; w < WORKERS; w++)
 		for (i = 0; i < SEARCHES; i++)
 			check_order(w, asked[w].victim[i], asked[w].n[i]);
+}
+
+/* Workers that share a core or cache; only those of a node have idle bits. */
+static uint64_t
+expected_beside(unsigned int worker)
+{
+	uint64_t bits = 0;
+	unsigned int v;
+
+	for (v = 0; v < WORKERS; v++)
+		if (ranks[worker][v] < 2)
+			bits |= UINT64_C(1) << rt->workers[v]->idle_bit;
+	return bits;
+}
+
+static int
+spawn_one(struct weir_context *ctx, void *state)
+{
+	weir_join_detach(rig_spawn(rt, &rig_done_ops, state));
+	return WEIR_DONE;
+}
+
+/* Has each worker make a task runnable that others may take. */
+static void
+spawn_one_on_each(void)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawner",
+		.state_size = sizeof(struct rig_state),
+		.poll = spawn_one,
+	};
+	/* Tasks that nobody awaits end after us. */
+	static struct rig_log log;
+	const struct rig_state s = { .log = &log };
+	uint32_t before = rig_get(&log.polls);
+	unsigned int i;
+
+	for (i = 0; i < nb_workers; i++)
+		assert_int_equal(rig_join(rig_spawn_on(rt, i, &ops, &s), NULL),
+				 0);
+	rig_wait_until(rig_get(&log.polls) == before + nb_workers);
+}
+
+static void
+sleeper_with_the_same_cache_is_woken_first(void **state)
+{
+	struct weir_options o;
+	unsigned int w, i;
+
+	places = machine;
+	rig_options(&o, WORKERS);
+	o.lifo_slot = false;
+	nb_workers = WORKERS;
+	memset(asked, 0, sizeof(asked));
+	rig_set(&notifies, 0);
+	rig_set(&wrong_notifies, 0);
+	rt = weir_runtime_create(&o);
+	places = NULL;
+	assert_non_null(rt);
+	for (w = 0; w < WORKERS; w++) {
+		assert_int_equal(rt->workers[w]->beside[0], expected_beside(w));
+		for (i = 1; i < IDLE_WORDS; i++)
+			assert_int_equal(rt->workers[w]->beside[i], 0);
+	}
+	rig_wait_until((spawn_one_on_each(), rig_get(&notifies) > SEARCHES));
+	rig_runtime_free(rt);
+	assert_int_equal(rig_get(&wrong_notifies), 0);
 }
 
 static int
@@ -288,6 +379,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_search_asks_each_other_worker_once),
 		cmocka_unit_test(nearer_workers_are_asked_first),
+		cmocka_unit_test(sleeper_with_the_same_cache_is_woken_first),
 		cmocka_unit_test(seed_repeats_whom_each_worker_asks_first),
 	};
 

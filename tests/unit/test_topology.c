@@ -340,11 +340,16 @@ static struct weir_machine_cpu cpus[] = {
 	{ .id = 2, .node = 0, .core = 2, .cache = 0 },
 	{ .id = 3, .node = 1, .core = 3, .cache = 3 },
 	{ .id = 4, .node = -1, .core = -1, .cache = -1 },
+	{ .id = 5, .node = 1, .core = 5, .cache = 3 },
 	{ .id = 3000, .node = 1, .core = 9, .cache = 9 },
 };
-static struct weir_machine machine = { RTE_DIM(cpus), cpus };
+static struct weir_machine machine = {
+	.nb_cpus = RTE_DIM(cpus),
+	.cpus = cpus,
+};
 static const unsigned int lcore_cpus[][2] = {
-	{ 3, 3 }, { 0, 1 }, { 0, 2 }, { 2, 3 }, { 4, 4 }, { 900, 900 },
+	{ 3, 3 }, { 0, 1 },	{ 0, 2 }, { 2, 3 },
+	{ 4, 4 }, { 900, 900 }, { 4, 5 },
 };
 #define LCORES RTE_DIM(lcore_cpus)
 
@@ -438,6 +443,7 @@ lcore_is_where_all_its_cpus_are(void **state)
 		/* CPUs of which nothing is known. */
 		{ .node = EALS_NODE, .core = no, .cache = no },
 		{ .node = EALS_NODE, .core = no, .cache = no },
+		{ .node = 1, .core = no, .cache = no },
 	};
 	struct place places[LCORES];
 	unsigned int i;

@@ -333,8 +333,7 @@ counts_are_exact_after_shutdown(void **state)
 		assert_int_equal(weir_worker_stats_get(rig.rt, i, &worker), 0);
 		assert_int_equal(
 			weir_runtime_worker_of_lcore(rig.rt, worker.lcore), i);
-		assert_int_equal(worker.node,
-				 rte_lcore_to_socket_id(worker.lcore));
+		assert_int_equal(worker.node, weir_lcore_node(worker.lcore));
 		assert_int_equal(worker.queue_depth, 0);
 		assert_int_not_equal(worker.source_polls, 0);
 	}
