@@ -175,7 +175,7 @@ def write(path, data):
 
 
 def unpack(folder):
-    """Leaves the kernel and the modules in order, of a package in the folder."""
+    """Leaves the kernel, and the modules in order, of the package there."""
     package, = glob.glob(f"{folder}/*.deb")
     call("dpkg-deb", "-x", package, f"{folder}/all")
     image, = glob.glob(f"{folder}/all/boot/vmlinuz-*")

@@ -120,7 +120,8 @@ def check_workers(testpmd, near):
         worker = testpmd.telemetry(f"/weir/worker,weir,{i}")
         node, events = worker["node"], worker["source_events"]
         print(f"# worker {i} of node {node}: {events} source events, "
-              f"{worker['polls']} polls, {worker['steals_remote']} remote steals")
+              f"{worker['polls']} polls, "
+              f"{worker['steals_remote']} steals from other nodes")
         check((events > 0) == (node in near),
               f"worker {i} of node {node}: {events} source events")
 
