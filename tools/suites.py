@@ -39,10 +39,11 @@ Program = collections.namedtuple("Program", "name argv env timeout tap")
 
 # groups: of packages, for tools/setup. tree: for tools/build, or None.
 # programs: a function that gives them. env, wrapper: around each program.
-# patience: how much longer than usual they may take.
+# patience: how much longer than usual they may take. extras: groups without
+# which the programs skip, and say so.
 Suite = collections.namedtuple(
-    "Suite", "about groups tree programs env wrapper patience",
-    defaults=({}, [], 1))
+    "Suite", "about groups tree programs env wrapper patience extras",
+    defaults=({}, [], 1, []))
 
 
 def check_programs(_suite):
@@ -157,6 +158,9 @@ SUITES = {
             "--suppressions=tests/valgrind.supp",
             "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite"], patience=10),
+    "vm": Suite(
+        "on virtual machines of several NUMA nodes, with network cards",
+        ["build", "test"], "test", meson_programs("vm"), extras=["vm"]),
 }
 
 
@@ -279,6 +283,8 @@ def run_program(suite, program, options):
 def prepare(suite):
     """Packages and build; the case of a failure, or None."""
     # In the foreground, since it may ask for a password.
+    if suite.extras:
+        subprocess.run(["tools/setup", *suite.extras], check=False)
     argv = ["tools/setup", *suite.groups]
     status = subprocess.run(argv, check=False).returncode
     if suite.tree and status == 0:

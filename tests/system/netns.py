@@ -16,6 +16,7 @@ SECONDS = 30
 TUN = "/dev/net/tun"
 CLONE_NEWNET = 0x40000000
 SO_RCVBUFFORCE = 33
+ETH_P_IP = 0x0800
 ETH_P_TEST = 0x88b5  # make_packets()
 
 
@@ -44,7 +45,7 @@ def require_taps():
         skip_all(f"tap ports need {TUN}")
 
 
-def socket_in(namespace, interface):
+def socket_in(namespace, interface, protocol=ETH_P_TEST):
     """A packet socket in another namespace, where it stays."""
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -61,8 +62,8 @@ def socket_in(namespace, interface):
         enter(f"/run/netns/{namespace}")
         try:
             s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                              socket.htons(ETH_P_TEST))
-            s.bind((interface, ETH_P_TEST))
+                              socket.htons(protocol))
+            s.bind((interface, protocol))
         finally:
             check(libc.setns(home, CLONE_NEWNET) == 0, "setns back")
     finally:

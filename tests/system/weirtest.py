@@ -138,11 +138,14 @@ class Testpmd:
         self.process, self.readers = None, []
         self.eal_cleans_up = True  # not when it did not start itself
 
-    def __enter__(self):
-        self.process = subprocess.Popen(
+    def open(self):
+        return subprocess.Popen(
             self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, "RUNTIME_DIRECTORY": self.runtime})
+
+    def __enter__(self):
+        self.process = self.open()
         for stream, lines in ((self.process.stdout, self.lines),
                               (self.process.stderr, self.errors)):
             reader = threading.Thread(target=self._read, args=(stream, lines))

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -15,6 +16,30 @@
 #include <rte_errno.h>
 
 #define DEFAULT_WORKERS 3u
+
+/* See unit_eal_init(). */
+static const char *
+given_cpus(void)
+{
+	return getenv("WEIR_TEST_CPUS");
+}
+
+/* "0@a,1@b,2@a" for two workers and the CPUs "a,b". */
+static void
+lcores_on(const char *given, unsigned int nb_workers, char *text, size_t size)
+{
+	unsigned int i, used = 0;
+	const char *cpu = given;
+
+	for (i = 0; i <= nb_workers && used < size; i++) {
+		used += (unsigned int)snprintf(text + used, size - used,
+					       "%s%u@%.*s", i == 0 ? "" : ",",
+					       i, (int)strcspn(cpu, ","), cpu);
+		cpu += strcspn(cpu, ",");
+		cpu = *cpu == ',' ? cpu + 1 : given;
+	}
+	assert_in_range(used, 1, size - 1);
+}
 
 /*
  * "(0-3)@(a,b)" for three workers, with the first CPUs that this process may
@@ -26,6 +51,10 @@ lcores_of(unsigned int nb_workers, char *text, size_t size)
 	unsigned int cpus[2], n = 0, cpu;
 	cpu_set_t set;
 
+	if (given_cpus() != NULL) {
+		lcores_on(given_cpus(), nb_workers, text, size);
+		return;
+	}
 	assert_return_code(sched_getaffinity(0, sizeof(set), &set), errno);
 	for (cpu = 0; cpu < CPU_SETSIZE && n < RTE_DIM(cpus); cpu++) {
 		if (CPU_ISSET(cpu, &set))
@@ -42,14 +71,14 @@ lcores_of(unsigned int nb_workers, char *text, size_t size)
 static void
 eal_init(const char *lcores, const char *telemetry)
 {
-	char telemetry_arg[24];
+	char telemetry_arg[24], memory[16], memory_size[16];
 	char by_default[64], lcores_arg[128], prefix[64];
 	char *argv[] = {
 		(char[]){ "unit" },
 		lcores_arg,
 		prefix,
-		(char[]){ "--no-huge" },
-		(char[]){ "-m256" },
+		memory,
+		memory_size,
 		(char[]){ "--no-pci" },
 		(char[]){ "--no-shconf" },
 		telemetry_arg,
@@ -61,6 +90,11 @@ eal_init(const char *lcores, const char *telemetry)
 		lcores_of(DEFAULT_WORKERS, by_default, sizeof(by_default));
 		lcores = by_default;
 	}
+	/* Hugepages are taken as they are needed, from the node that is. */
+	snprintf(memory, sizeof(memory), "%s",
+		 given_cpus() != NULL ? "--in-memory" : "--no-huge");
+	snprintf(memory_size, sizeof(memory_size), "%s",
+		 given_cpus() != NULL ? "-m0" : "-m256");
 	snprintf(telemetry_arg, sizeof(telemetry_arg), "%s", telemetry);
 	snprintf(lcores_arg, sizeof(lcores_arg), "--lcores=%s", lcores);
 	snprintf(prefix, sizeof(prefix), "--file-prefix=weir-unit-%d",

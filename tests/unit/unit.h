@@ -17,6 +17,9 @@
  * could trip over. NULL: main lcore 0 and worker lcores 1 to 3, all of which
  * share the first two CPUs that this process may use. Fails the test
  * otherwise; once in a process.
+ *
+ * WEIR_TEST_CPUS, such as "0,2,4", gives the lcores a CPU each, of these in turn,
+ * so that they are on several NUMA nodes; memory is hugepages then.
  */
 void
 unit_eal_init(const char *lcores);
