@@ -5,6 +5,8 @@ import collections
 import math
 import statistics
 
+from scenario import FLOOR
+
 # Less than this is noise, however much alike a few samples happened to be.
 LEAST_NOISE = 0.01
 # Of seven samples each of normal noise, one pair in some 500 looks worse that
@@ -40,7 +42,7 @@ def best_peer(result, higher_is_better):
     """The name of the best of a scenario's peers, or None."""
     medians = {name: program["median"]
                for name, program in result["programs"].items()
-               if name != "weir"}
+               if name not in ("weir", FLOOR)}
     if not medians:
         return None
     return (max if higher_is_better else min)(medians, key=medians.get)

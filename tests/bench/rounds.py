@@ -72,7 +72,8 @@ def compare(scenario, peer, rounds):
 def more_of(scenario, rounds, program):
     """The further figures of a program, by unit."""
     return {figure.unit: figures.summary([r[program].more[i] for r in rounds])
-            for i, figure in enumerate(scenario.more)}
+            for i, figure in enumerate(scenario.more)
+            if i < len(rounds[0][program].more)}
 
 
 def program_of(scenario, setup, rounds, program):

@@ -22,6 +22,9 @@ Figure = collections.namedtuple("Figure", "unit limit")
 Peer = collections.namedtuple("Peer", "name required goal built",
                               defaults=(False,))
 
+# The peer that is none but a bound: peers/floor.c.
+FLOOR = "floor"
+
 # foreign: the share of one CPU that others used meanwhile. more: further
 # values.
 Sample = collections.namedtuple("Sample", "value foreign more", defaults=((),))

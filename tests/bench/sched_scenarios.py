@@ -11,7 +11,7 @@ import re
 
 from forward import START_SECONDS
 from machine import Account, Failure, Program
-from scenario import Figure, Peer, Sample, Scenario
+from scenario import FLOOR, Figure, Peer, Sample, Scenario
 
 WEIR = "build/tests/bench/sched"
 PEERS = "build-peers"
@@ -81,39 +81,41 @@ def scenarios(name, about, unit, beside, higher_is_better=False, limit=None,
 SCENARIOS = {
     **scenarios("spawn_local", "a task spawns 10,000 tasks and awaits each",
                 "ns/task",
-                {1: [peer("tbb", 1.0), *peers("tokio", "smol", "go")],
+                {1: [peer("tbb", 1.0), *peers("tokio", "smol", "go", FLOOR)],
                  2: [peer("tbb", 2.5), *peers("tokio", "smol", "go")]}),
     **scenarios("spawn_remote", "a thread spawns 10,000 tasks and blocks until "
                 "the last has ended", "ns/task",
                 {1: peers("tbb", "tokio", "smol"),
                  2: [peer("tbb", 4.0), *peers("tokio", "smol")]}),
     **scenarios("spawn_join", "a task spawns a task and awaits it", "ns/pair",
-                {1: [peer("tbb", 1.5), *peers("tokio", "smol", "go")],
+                {1: [peer("tbb", 1.5), *peers("tokio", "smol", "go", FLOOR)],
                  2: peers("tbb", "tokio", "smol", "go")}),
     **scenarios("chained_spawn", "a task spawns the next and ends", "ns/link",
-                {1: [peer("tbb", 1.2), *peers("tokio", "smol", "go")],
+                {1: [peer("tbb", 1.2), *peers("tokio", "smol", "go", FLOOR)],
                  2: peers("tbb", "tokio", "smol", "go")}),
     **scenarios("yield_many", "200 tasks yield 1,000 times each", "ns/yield",
-                {workers: [peer("event_dsw", 1.0),
-                           *peers("tokio", "smol", "go")]
-                 for workers in (1, 2)}),
+                {1: [peer("event_dsw", 1.0),
+                     *peers("tokio", "smol", "go", FLOOR)],
+                 2: [peer("event_dsw", 1.0),
+                     *peers("tokio", "smol", "go")]}),
     **scenarios("ping_pong_oneshot", "1,000 tasks, each with a partner and two "
-                "oneshots", "ns/task", {1: [peer("tokio", 4.0)],
+                "oneshots", "ns/task", {1: [peer("tokio", 4.0), peer(FLOOR)],
                                         2: peers("tokio")}),
     **scenarios("ping_pong_chan", "1,000 pairs and their channels of one place, "
-                "100 trips", "ns/trip", {1: [peer("tokio", 4.0), peer("smol")],
+                "100 trips", "ns/trip", {1: [peer("tokio", 4.0), *peers("smol", FLOOR)],
                                          2: peers("tokio", "smol")}),
     **scenarios("cross_wake", "tasks on two workers wake each other",
                 "ns/trip", {2: [peer("rte_ring", 1 / 1.15), peer("tokio")]}),
     **scenarios("fan_out_steal", "a task spawns 100,000 tasks of a "
                 "microsecond; the share of CPU time that they get", "share",
-                {2: peers("tbb", "tokio", "smol", "go")},
+                {2: peers("tbb", "tokio", "smol", "go", FLOOR)},
                 higher_is_better=True, limit=0.97),
     **scenarios("mpsc", "two senders on a worker, a receiver on another",
                 "ns/value", {2: [peer("go", 3.0), *peers("tokio", "smol")]}),
     **scenarios("timers", "100,000 tasks sleep for up to a second; what that "
                 "costs, and how late they run", "ns/timer",
-                {1: [peer("rte_timer", 4.0), *peers("tokio", "smol", "go")],
+                {1: [peer("rte_timer", 4.0),
+                     *peers("tokio", "smol", "go", FLOOR)],
                  2: peers("tokio", "smol", "go")},
                 more=(Figure("us p50", None), Figure("us p99", 10))),
     **scenarios("memory", "a million tasks that wait", "B/task",

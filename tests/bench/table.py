@@ -3,6 +3,7 @@
 
 import chart
 import rounds
+from scenario import FLOOR
 
 ROW = "{:29}{:>3}  {:14}{:>10}{:>8}  {:8}{:>8}{:>7}{:>15}"
 
@@ -46,6 +47,28 @@ def rows(name, scenario, result):
                              "").rstrip()
 
 
+def needed(scenario, result):
+    """What Weir's value would be with its goal reached, or None."""
+    goal, best = goal_of(result), result["best_peer"]
+    if goal is None or best is None:
+        return scenario.limit
+    best = result["programs"][best]["median"]
+    return best * goal if scenario.higher_is_better else best / goal
+
+
+def floor_lines(name, scenario, result):
+    """Whether the goal can be reached on this machine at all."""
+    floor = result["programs"].get(FLOOR)
+    value = needed(scenario, result)
+    if floor is None or value is None:
+        return
+    floor = floor["median"]
+    reach = value <= floor if scenario.higher_is_better else value >= floor
+    yield (f"{name}: the goal asks for {value:.2f} {scenario.unit}, without a "
+           f"runtime it is {floor:.2f}: "
+           f"{'within reach' if reach else 'out of reach'}")
+
+
 def verdict_of(r):
     if not r["ok"]:
         return "TOO LOW"
@@ -60,11 +83,14 @@ def notes(name, scenario, result):
         yield (f"{name}: weir {value:.2f} {unit}; goal {limit:g}: "
                f"{'ok' if reached else 'not reached'}")
     for peer, r in result["ratios"].items():
+        if peer == FLOOR:
+            continue
         required = ("nothing required" if r["required"] is None else
                     f"required {r['required']:.2f}")
         goal = "" if r["goal"] is None else f" goal {r['goal']:.2f},"
         yield (f"{name}: weir/{peer} {r['median']:.3f} ({r['min']:.3f} to "
                f"{r['max']:.3f});{goal} {required}: {verdict_of(r)}")
+    yield from floor_lines(name, scenario, result)
     if result["rounds_dropped"]:
         yield (f"note: {result['rounds_dropped']} rounds dropped: others used "
                "our CPUs")

@@ -20,7 +20,7 @@ import report
 import rounds
 import table
 from machine import FOREIGN_LIMIT
-from scenario import Figure, Peer, Sample, Scenario, Setup
+from scenario import FLOOR, Figure, Peer, Sample, Scenario, Setup
 
 
 class NoWait:
@@ -237,6 +237,23 @@ def the_best_peer_depends_on_what_is_better():
     equal(figures.best_peer({"programs": {"weir": {"median": 1}}}, True), None)
 
 
+def the_floor_is_no_peer_and_says_whether_a_goal_can_be_reached():
+    def lines(floor):
+        scenario = made_up([], [], peers=[Peer("a", None, 2.0),
+                                          Peer(FLOOR, None, None)],
+                           measure=lambda _s, program: Sample(
+                               {"weir": 3.0, "a": 4.0}.get(program, floor),
+                               0.0))
+        result = run(scenario)
+        equal(result["best_peer"], "a")
+        return list(table.notes("x", scenario, result))
+    of_a, of_floor = lines(1.0)
+    check("weir/a 1.333" in of_a, of_a)
+    equal(of_floor, "x: the goal asks for 2.00 ns, without a runtime it is "
+          "1.00: within reach")
+    check(lines(2.5)[1].endswith("2.50: out of reach"), lines(2.5))
+
+
 def a_ratio_below_what_is_required_is_not_ok():
     for required, ok in ((1.9, True), (2.1, False), (None, True)):
         result = run(made_up([1.0] * 7, [2.0] * 7,
@@ -380,6 +397,7 @@ if __name__ == "__main__":
         disturbed_rounds_are_taken_again,
         peers_are_run_by_turns_if_they_are_there,
         the_best_peer_depends_on_what_is_better,
+        the_floor_is_no_peer_and_says_whether_a_goal_can_be_reached,
         a_ratio_below_what_is_required_is_not_ok,
         rows_have_ratio_and_goal,
         the_goal_is_for_the_best_peer_whichever_it_is,
