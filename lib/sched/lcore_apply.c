@@ -106,8 +106,10 @@ match_lcore(const struct weir_lcore_map_lcore *lcore, const struct error *e)
 			      "lcore %u: EAL has it on other CPUs than cpus= "
 			      "says",
 			      lcore->lcore);
-	node = (int)rte_lcore_to_socket_id(lcore->lcore);
-	if (lcore->node >= 0 && lcore->node != node)
+	if (lcore->node < 0)
+		return 0;
+	node = weir_lcore_node(lcore->lcore);
+	if (lcore->node != node)
 		return refuse(e, -EINVAL,
 			      "lcore %u: is on node %d, not on node %d",
 			      lcore->lcore, node, lcore->node);

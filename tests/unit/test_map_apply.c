@@ -361,7 +361,7 @@ map_is_compared_with_eal(void **state)
 	int cpu;
 
 	used = (size_t)snprintf(text, sizeof(text), "main 0; lcore 1 node=%u",
-				rte_lcore_to_socket_id(1));
+				weir_lcore_node(1));
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &cpus))
 			used += (size_t)snprintf(
