@@ -3,6 +3,7 @@
 /* For a device's name: 22.11 has no other way to ask for it. */
 #define ALLOW_EXPERIMENTAL_API
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -86,13 +86,12 @@ const struct weir_lcore_map_lcore *
 weir__lcore_next_worker(const struct lcore_check *c,
 			const struct weir_lcore_map_lcore *lcore)
 {
-	const struct weir_lcore_map_lcore *end =
-		c->map->lcores + c->map->nb_lcores;
+	const struct weir_lcore_map *map = c->map;
+	size_t i = lcore != NULL ? (size_t)(lcore - map->lcores) + 1 : 0;
 
-	for (lcore = lcore == NULL ? c->map->lcores : lcore + 1; lcore < end;
-	     lcore++)
-		if (weir__lcore_is_worker(lcore))
-			return lcore;
+	for (; i < map->nb_lcores; i++)
+		if (weir__lcore_is_worker(&map->lcores[i]))
+			return &map->lcores[i];
 	return NULL;
 }
 

@@ -221,11 +221,16 @@ has_hugepages(const struct weir_machine_node *node)
 	return false;
 }
 
-/* No memory at all is told by a rule of its own. */
+/* 0 is none where other nodes have some, and else not known. */
 static bool
-has_memory(const struct weir_machine_node *node)
+lacks_memory(const struct lcore_check *c, const struct weir_machine_node *node)
 {
-	return node->memory != 0 && node->allowed;
+	unsigned int i;
+
+	for (i = 0; i < c->machine->nb_nodes; i++)
+		if (c->machine->nodes[i].memory != 0)
+			return node->memory == 0;
+	return false;
 }
 
 void
@@ -237,15 +242,15 @@ weir__rule_node_memory(struct lcore_check *c)
 	for (i = 0; i < c->machine->nb_nodes; i++) {
 		node = &c->machine->nodes[i];
 		workers = count_workers(c, (int)node->id, false);
-		if (workers == 0 || has_memory(node))
+		if (workers == 0 || (node->allowed && !lacks_memory(c, node)))
 			continue;
 		weir__lcore_found(
 			c, -1, -1,
 			"node %u has %u %s and %s: their memory is "
 			"on another node",
 			node->id, workers, workers == 1 ? "worker" : "workers",
-			node->memory == 0 ? "no memory" :
-					    "memory outside the cpuset");
+			lacks_memory(c, node) ? "no memory" :
+						"memory outside the cpuset");
 	}
 }
 
@@ -258,7 +263,9 @@ weir__rule_node_hugepages(struct lcore_check *c)
 	for (i = 0; i < c->machine->nb_nodes; i++) {
 		node = &c->machine->nodes[i];
 		workers = count_workers(c, (int)node->id, false);
-		if (workers == 0 || !has_memory(node) || has_hugepages(node))
+		/* Where it has no memory the rule above has told so. */
+		if (workers == 0 || !node->allowed || lacks_memory(c, node) ||
+		    has_hugepages(node))
 			continue;
 		weir__lcore_found(c, -1, -1,
 				  "node %u has %u %s and no hugepages: their "

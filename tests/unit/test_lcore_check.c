@@ -251,6 +251,10 @@ node_without_memory_or_hugepages_is_told(void **state)
 	expect("lcore 2", "W node-memory -1 -1\n",
 	       "node 0 has 1 worker and no memory");
 	expect("lcore 2 spare; lcore 5", "", NULL);
+	/* U2: no node tells how much it has. */
+	nodes[0].allowed = true;
+	nodes[1].memory = 0;
+	expect("lcore 2", "", NULL);
 }
 
 static void
