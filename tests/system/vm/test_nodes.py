@@ -28,10 +28,11 @@ MACHINES = {
     "four nodes in a ring": [
         Node(2, (10, 16, 22, 16)), Node(2, (16, 10, 16, 22)),
         Node(2, (22, 16, 10, 16)), Node(2, (16, 22, 16, 10))],
-    # Farther one way than the other, and a node that has memory only.
+    # Farther one way than the other, and a node that has memory only. It is the
+    # last, since the kernel numbers those with CPUs first.
     "four uneven nodes, one without CPUs": [
-        Node(2, (10, 12, 31, 40)), Node(0, (12, 10, 30, 30)),
-        Node(2, (20, 30, 10, 17)), Node(2, (25, 30, 28, 10))],
+        Node(2, (10, 31, 40, 12)), Node(2, (20, 10, 17, 30)),
+        Node(2, (25, 28, 10, 30)), Node(0, (12, 30, 30, 10))],
 }
 
 CASE = re.compile(r"(not )?ok \d+(?! *# SKIP)")
