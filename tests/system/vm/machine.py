@@ -9,7 +9,9 @@ host.
 import contextlib
 import json
 import os
+import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -52,7 +54,11 @@ def cache_folder():
 
 def require():
     """Skips all where the machine cannot be had."""
+    # Who is told to end takes QEMU along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     require_taps()
+    if platform.machine() != "x86_64":
+        skip_all("the machine runs programs of x86-64, as this host does not")
     if shutil.which(QEMU) is None:
         skip_all(f"no {QEMU} here; package qemu-system-x86 has it")
     try:
@@ -165,8 +171,8 @@ class Machine:
             self.stack.close()
 
     def _boot(self, image):
-        """On a busy host a virtual CPU now and then misses a call of another's
-        while the kernel starts, which then waits for ever."""
+        """More than once if need be: on a busy host the kernel has hung as it
+        started, with a virtual CPU that took no timer interrupts."""
         for attempt in range(BOOTS):
             self._start_qemu(image)
             try:
