@@ -204,7 +204,7 @@ weir__park(struct core *c)
 	struct worker *w = c->worker;
 	struct idle *idle = &w->node->idle;
 	const struct weir_runtime *rt = w->rt;
-	uint64_t pause = rt->recheck_min, recheck, rescue;
+	uint64_t pause = rt->recheck_min, recheck, rescue, far;
 	bool last;
 
 	counter_add(&w->counters, parks, 1);
@@ -222,6 +222,7 @@ weir__park(struct core *c)
 	c->now = rte_rdtsc();
 	count_busy(c, c->now);
 	rescue = c->now + rt->max_poll_gap;
+	far = c->now + rt->cross_node_age;
 	recheck = c->now + pause;
 	while (!weir__idle_claimed(idle, w->idle_bit)) {
 		if (poll_asleep(c)) {
@@ -238,6 +239,10 @@ weir__park(struct core *c)
 		if (c->last_poll >= rescue) {
 			weir__rescue_neighbours(c);
 			rescue = c->last_poll + rt->max_poll_gap;
+		}
+		if (c->last_poll >= far) {
+			weir__rescue_far(c);
+			far = c->last_poll + rt->cross_node_age;
 		}
 		rest(c);
 	}

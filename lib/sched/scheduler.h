@@ -310,6 +310,8 @@ unsigned int
 weir__worth_taking(const struct node *node);
 void
 weir__rescue_neighbours(struct core *c);
+void
+weir__rescue_far(struct core *c);
 /* Whom a worker asks for work, and wakes first. Once all workers are there. */
 void
 weir__find_neighbours(struct worker *w);
@@ -344,7 +346,7 @@ weir__poll_sources(struct core *c, uint64_t now);
 
 /*
  * Wakes those whose time has come on a worker, and adds how many to *fired. now:
- * TSC. False if there was nothing to do about timers. Any worker of the node.
+ * TSC. False if there was nothing to do about timers. Any worker.
  */
 static inline bool
 fire_timers(struct worker *w, uint64_t now, unsigned int *fired)

@@ -13,6 +13,8 @@
  * V2 Every steal is counted by thief and victim.
  * V3 A worker that is farther is asked only when all that are nearer had nothing
  *    to take; how far it is, is the thief's view.
+ * V4 A node whose workers are all stuck is looked after by others: they poll its
+ *    sources and timers, and take what its inject queue has.
  */
 
 #include <rte_cycles.h>
@@ -27,6 +29,40 @@ weir__worth_taking(const struct node *node)
 	if (idle_workers(&node->idle) == 0)
 		return 1;
 	return node->rt->options.cross_node_backlog;
+}
+
+/* Has this worker been away from its sources, so from its queue, for long? */
+static bool
+is_stuck(const struct worker *w, uint64_t limit)
+{
+	uint64_t last = atomic_u64_load(&w->sources.last_poll, RELAXED);
+	uint64_t now = rte_rdtsc();
+
+	return last != 0 && now > last && now - last > limit;
+}
+
+/* Does nobody on the node come to its inject queue? */
+static bool
+node_is_stuck(const struct node *node)
+{
+	const struct worker *w;
+	unsigned int i;
+
+	for (i = 0; i < node->nb_places; i++) {
+		w = node->workers[i];
+		if (worker_active(w) && !is_stuck(w, node->rt->cross_node_age))
+			return false;
+	}
+	return true;
+}
+
+/* Is there something in a node's inject queue for other nodes' workers? */
+static bool
+worth_looking(const struct node *node)
+{
+	unsigned int n = weir__inject_len(&node->inject);
+
+	return n > 0 && (n >= weir__worth_taking(node) || node_is_stuck(node));
 }
 
 /* As many as a fair share, and no more than fit. */
@@ -84,16 +120,6 @@ weir__take_inject(struct core *c)
 	if (t == NULL)
 		t = c->shared_first ? take_inbox(c) : take_shared(c);
 	return t;
-}
-
-/* Has this worker been away from its sources, so from its queue, for long? */
-static bool
-is_stuck(const struct worker *w, uint64_t limit)
-{
-	uint64_t last = atomic_u64_load(&w->sources.last_poll, RELAXED);
-	uint64_t now = rte_rdtsc();
-
-	return last != 0 && now > last && now - last > limit;
 }
 
 static bool
@@ -162,7 +188,7 @@ take_far_inject(struct core *c)
 	for (i = 1; i < rt->nb_nodes; i++) {
 		struct node *node = rt->nodes[c->worker->node->near[i]];
 
-		if (weir__inject_len(&node->inject) < weir__worth_taking(node))
+		if (!worth_looking(node))
 			continue;
 		t = take_batch(c, &node->inject, rt->nb_workers);
 		if (t != NULL)
@@ -226,10 +252,25 @@ weir__work_pending(const struct worker *w)
 			return true;
 	}
 	for (i = 0; i < rt->nb_nodes; i++)
-		if (weir__inject_len(&rt->nodes[i]->inject) >=
-		    weir__worth_taking(rt->nodes[i]))
+		if (worth_looking(rt->nodes[i]))
 			return true;
 	return false;
+}
+
+/* Polls the sources of the i-th victim, and fires its timers, if it is stuck. */
+static void
+rescue(struct core *c, unsigned int i, uint64_t limit)
+{
+	struct worker *w = c->worker;
+	struct worker *v = w->rt->workers[w->victims[i]];
+	unsigned int ready;
+
+	if (!is_stuck(v, limit))
+		return;
+	ready = weir__source_set_rescue(&v->sources);
+	fire_timers(v, c->now, &ready);
+	if (ready > 0)
+		counter_add(&w->counters, rescues, ready);
 }
 
 /*
@@ -239,20 +280,24 @@ weir__work_pending(const struct worker *w)
 void
 weir__rescue_neighbours(struct core *c)
 {
-	struct worker *w = c->worker;
-	uint64_t limit = 2 * w->rt->max_poll_gap;
-	unsigned int i, ready;
+	const struct worker *w = c->worker;
+	unsigned int i;
 
-	for (i = 0; i < w->nb_near; i++) {
-		struct worker *v = w->rt->workers[w->victims[i]];
+	for (i = 0; i < w->nb_near; i++)
+		rescue(c, i, 2 * w->rt->max_poll_gap);
+}
 
-		if (!is_stuck(v, limit))
-			continue;
-		ready = weir__source_set_rescue(&v->sources);
-		fire_timers(v, c->now, &ready);
-		if (ready > 0)
-			counter_add(&w->counters, rescues, ready);
-	}
+/* V4: the same for other nodes', who may have no neighbour that does. */
+void
+weir__rescue_far(struct core *c)
+{
+	const struct worker *w = c->worker;
+	const struct weir_runtime *rt = w->rt;
+	uint64_t limit = RTE_MAX(2 * rt->max_poll_gap, rt->cross_node_age);
+	unsigned int i;
+
+	for (i = w->nb_near; i + 1 < rt->nb_workers; i++)
+		rescue(c, i, limit);
 }
 
 void

@@ -149,7 +149,8 @@ struct weir_options {
 
 	/**
 	 * Microseconds that a worker on another node may be stuck in one task
-	 * before its queue is stolen from whatever it holds.
+	 * before its queue is stolen from whatever it holds, and its sources and timers
+	 * are looked after.
 	 * 1 to 1000000, default 200.
 	 */
 	unsigned int cross_node_age_us;

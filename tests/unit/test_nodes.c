@@ -475,6 +475,65 @@ test_a_stuck_worker_is_stolen_from_across_nodes(void **state)
 	destroy();
 }
 
+/* Sleeps for a moment, as a task of the far node. */
+static int
+doze(struct weir_context *ctx, void *state)
+{
+	int rc = weir_sleep(ctx, state, 1000000);
+
+	if (rc == 0)
+		atomic_u32_fetch_add(&ran, 1, RELEASE);
+	else
+		atomic_u32_store(&blocker_step, 1, RELEASE);
+	return rc;
+}
+
+/* Blocks the only worker of its node until a task that slept there has run. */
+static int
+block_beside_a_sleeper(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "doze",
+		.state_size = sizeof(struct weir_sleep),
+		.poll = doze,
+	};
+	uint64_t since = rte_rdtsc();
+	bool *begun = state;
+
+	if (!*begun)
+		weir_join_detach(weir_task_spawn(rt, &ops, NULL, NULL));
+	*begun = true;
+	if (atomic_u32_load(&blocker_step, ACQUIRE) == 0)
+		return weir_context_yield(ctx);
+	while (atomic_u32_load(&ran, ACQUIRE) == 0) {
+		if (rte_rdtsc() - since > DEADLINE_S * rte_get_tsc_hz())
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return WEIR_DONE;
+}
+
+/* V4: a timer, and the inject queue that it leads to. */
+static void
+test_a_node_that_is_stuck_is_looked_after_by_others(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block beside a sleeper",
+		.state_size = sizeof(bool),
+		.poll = block_beside_a_sleeper,
+	};
+	const struct weir_spawn_attr far = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = FAR_WORKER,
+	};
+
+	create_with_age(500);
+	atomic_u32_store(&blocker_step, 0, RELAXED);
+	assert_int_equal(
+		weir_join_wait(weir_task_spawn(rt, &ops, NULL, &far), NULL), 0);
+	destroy();
+}
+
 static int
 wait_for_ever(struct weir_context *ctx, void *state)
 {
@@ -546,6 +605,8 @@ main(void)
 		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
 		cmocka_unit_test(
 			test_a_stuck_worker_is_stolen_from_across_nodes),
+		cmocka_unit_test(
+			test_a_node_that_is_stuck_is_looked_after_by_others),
 		cmocka_unit_test(test_shutdown_ends_the_tasks_of_all_nodes),
 		cmocka_unit_test(
 			test_shutdown_ends_bound_tasks_of_a_worker_that_came_back),

@@ -15,11 +15,10 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(
 # Programs for one machine and the next; they find the nodes by themselves.
 NUMA = "tests/numa/numa_*"
 # Those of the unit and stress tests that say something about several nodes; they
-# are told which CPUs to use. Not stress_stops, which fails: who gets stuck alone
-# on its node has no neighbour that polls its sources.
+# are told which CPUs to use.
 SPREAD = ("unit/test_topology", "unit/test_wake", "unit/test_workers",
           "unit/test_shutdown", "unit/test_lifetime", "stress/stress_storm",
-          "stress/stress_chains")
+          "stress/stress_chains", "stress/stress_stops")
 STRESS_SECONDS = 3
 SECONDS = 300
 
