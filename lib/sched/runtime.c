@@ -156,6 +156,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	unsigned int workers = workers_on(rt, id);
 	char name[RTE_RING_NAMESIZE];
 	struct node *node;
+	int rc;
 
 	node = rte_zmalloc_socket("node", sizeof(*node), WEIR_CACHE_LINE,
 				  (int)id);
@@ -173,11 +174,16 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->near = rte_zmalloc_socket(
 		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id);
 	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
-	if (node->workers == NULL || node->near == NULL ||
-	    weir__inject_init(&node->inject, name, o->inject_ring_size, id) <
-		    0 ||
-	    weir__cell_pools_init(&node->home.cells, id, o->task_cells) < 0) {
+	rc = node->workers == NULL || node->near == NULL ? -ENOMEM : 0;
+	if (rc == 0)
+		rc = weir__inject_init(&node->inject, name, o->inject_ring_size,
+				       id);
+	if (rc == 0)
+		rc = weir__cell_pools_init(&node->home.cells, id,
+					   o->task_cells);
+	if (rc < 0) {
 		free_node(node);
+		rte_errno = -rc;
 		return NULL;
 	}
 	weir__topology_order(&rt->topology, index, node->near, ends);

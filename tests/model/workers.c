@@ -106,7 +106,7 @@ make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
 	w->sources.closed = false;
 	weir__run_queue_init(&w->queue);
 	weir__timers_init(&w->timers, &workers_rt->clock);
-	workers_make_inject(&w->inbox, RING_CAPACITY);
+	weir__inject_init(&w->inbox, NULL, 0, 0);
 	rte_rcu_qsbr_thread_register(workers_rt->sources.qsbr, i);
 }
 
@@ -323,7 +323,6 @@ free_worker(struct worker *w)
 {
 	weir__sleeper_fini(&w->sleeper);
 	model_free(atomic_ptr_load(&w->sources.array, RELAXED));
-	model_free(w->inbox.ring);
 	model_free(w->core);
 	model_free(w->victims);
 	model_free(w->tier_end);

@@ -274,7 +274,7 @@ check_forwarded(unsigned int rt, const struct worker *w)
 	struct place_state *p = &places[rt][w->index];
 
 	if (peek32(&w->successor) == 0 || sim.ending[rt] ||
-	    rte_ring_count(w->inbox.ring) + peek64(&w->inbox.spilled) == 0)
+	    peek64(&w->inbox.spilled) == 0)
 		p->forgotten_since = 0;
 	else if (p->forgotten_since == 0)
 		p->forgotten_since = round_nb;

@@ -76,8 +76,11 @@ __wrap_weir__inject_finish(struct inject *q);
 void
 __wrap_weir__inject_finish(struct inject *q)
 {
-	void *t = atomic_ptr_exchange(&late_task, NULL, ACQ_REL);
+	void *t = NULL;
 
+	/* An inbox has none. */
+	if (q->ring != NULL)
+		t = atomic_ptr_exchange(&late_task, NULL, ACQ_REL);
 	__real_weir__inject_finish(q);
 	if (t != NULL) {
 		rte_ring_enqueue(q->ring, t);
