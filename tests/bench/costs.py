@@ -30,7 +30,7 @@ EAL = ["--lcores", "0@{cpu}", "-m", "64", "--no-huge", "--no-shconf", "--no-pci"
 Mechanism = collections.namedtuple("Mechanism", "name about budget")
 
 MECHANISMS = [
-    Mechanism("spawn", "a task spawns a task that has no state", 430),
+    Mechanism("spawn", "a task spawns a task that has no state", 330),
     Mechanism("complete", "a spawned task's turn, its end, and the look at its "
               "handle that takes the result", 460),
     Mechanism("wake", "a waker is woken, of a task that waits", 160),
