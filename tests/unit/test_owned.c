@@ -381,8 +381,10 @@ insert_and_remove(struct race *r, unsigned int index)
 		if (!weir__owned_insert(&home.owned, t, rand_u32(&rand))) {
 			rig_add(&r->refused, 1);
 			weir__task_ref_dec(t);
-		} else if (rand_below(&rand, 2) == 0 && weir__owned_remove(t)) {
-			rig_add(&r->removed, 1);
+		} else if (rand_below(&rand, 2) == 0 &&
+			   state_to_shutdown(&t->state)) {
+			/* As who runs it: shutdown leaves it to us (O1). */
+			rig_add(&r->removed, weir__owned_remove(t));
 			weir__task_ref_dec(t);
 		}
 	}
