@@ -19,8 +19,10 @@
  * I2 While anything is spilled, pushes go to the list, so that the older
  *    entries, in the ring, come out first. The order is open between pushers
  *    that race with the change, and for a popper that meets it.
- * I3 `spilled` is at least the length of list and stash: it is raised before a
- *    push to the list and lowered after a pop.
+ * I3 `spilled` counts the entries of list and stash whose pushes are over: whoever
+ *    sees one finds it there, or others have taken it, and need not wait for a
+ *    pusher that was preempted. It is below zero while an entry has been taken
+ *    before that.
  * I4 What is pushed while the queue is being finished is dropped either by
  *    finish or by its pusher.
  */
@@ -99,7 +101,6 @@ push_spill(struct inject *q, struct task_chain *c)
 	struct task *prev = NULL, *next, *t;
 	void *top;
 
-	atomic_u64_fetch_add(&q->spilled, c->n, RELAXED);
 	/* The stack has its youngest entry on top: turn the chain round. */
 	for (t = c->first; t != NULL; t = next) {
 		next = t->next;
@@ -111,6 +112,7 @@ push_spill(struct inject *q, struct task_chain *c)
 		c->first->next = top;
 		/* [inject:A1] the links before the top. */
 	} while (!atomic_ptr_cas(&q->spill, &top, c->last, RELEASE, RELAXED));
+	atomic_u64_fetch_add(&q->spilled, c->n, RELAXED);
 }
 
 static void
@@ -194,7 +196,7 @@ weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
 						    NULL);
 	for (i = 0; i < got; i++)
 		race_acquire(&tasks[i]->next); /* the ring */
-	if (got < n && atomic_u64_load(&q->spilled, RELAXED) > 0)
+	if (got < n && inject_spilled(q) > 0)
 		got += pop_spill(q, tasks + got, n - got);
 	return got;
 }

@@ -54,11 +54,20 @@ weir__inject_push(struct inject *q, struct task_chain *c);
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
 
+/* Of the list, as far as their pushes are over (I3). */
+static inline unsigned int
+inject_spilled(const struct inject *q)
+{
+	int64_t n = (int64_t)atomic_u64_load(&q->spilled, RELAXED);
+
+	return n > 0 ? (unsigned int)n : 0;
+}
+
 /* Entries; at once old. Any thread. */
 static inline unsigned int
 weir__inject_len(const struct inject *q)
 {
-	unsigned int n = (unsigned int)atomic_u64_load(&q->spilled, RELAXED);
+	unsigned int n = inject_spilled(q);
 
 	return q->ring != NULL ? n + rte_ring_count(q->ring) : n;
 }

@@ -51,8 +51,11 @@ run_task(struct core *c, struct task *t)
 static bool
 run(struct core *c)
 {
-	struct task *t = task_chain_pop(&c->local);
+	struct task *t = c->lifo;
 
+	c->lifo = NULL;
+	if (t == NULL)
+		t = task_chain_pop(&c->local);
 	if (t == NULL)
 		t = weir__run_queue_pop_owner(&c->worker->queue);
 	if (t == NULL)

@@ -128,12 +128,14 @@ end_retiring(void *task)
 /* Its list is its successor's, so no lock of that orders what it leaves. */
 MODEL(shutdown_last_core, "the last worker sees what the other one left", 2, 1)
 {
+	struct core *c;
 	struct task *t;
 
 	rt = runtime_create(&no_workers, 2, false);
-	runtime_enter(rt, 0);
+	c = runtime_enter(rt, 0);
 	weir_join_detach(runtime_spawn(rt, &once_ops, 0));
-	t = weir__run_queue_pop_owner(&rt->workers[0]->queue);
+	t = c->lifo;
+	c->lifo = NULL;
 	runtime_leave();
 	atomic_u32_store(&rt->workers[0]->successor, 2, RELAXED);
 	weir_runtime_shutdown_begin(rt);
@@ -234,11 +236,14 @@ MODEL(free_wake, "a wake-up from outside beside the runtime's end", 2, 2)
 {
 	struct weir_join *join;
 	struct core *c;
+	struct task *t;
 
 	rt = runtime_create(&no_workers, 1, false);
 	c = runtime_enter(rt, 0);
 	join = runtime_spawn(rt, &tell_ops, 0);
-	weir__task_run(weir__run_queue_pop_owner(&c->worker->queue), &c->ctx);
+	t = c->lifo;
+	c->lifo = NULL;
+	weir__task_run(t, &c->ctx);
 	weir_join_detach(join);
 	weir_runtime_shutdown_begin(rt);
 	runtime_leave();

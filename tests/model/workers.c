@@ -161,9 +161,11 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int kind)
 static struct task *
 next_task(struct core *c)
 {
-	struct task *t;
+	struct task *t = c->lifo;
 
-	t = weir__run_queue_pop_owner(&c->worker->queue);
+	c->lifo = NULL;
+	if (t == NULL)
+		t = weir__run_queue_pop_owner(&c->worker->queue);
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	return t != NULL ? t : weir__take_inject(c);
