@@ -132,7 +132,7 @@ root=/tmp/root
 mount -t proc proc $root/proc
 mount -t sysfs sys $root/sys
 mount -t devtmpfs dev $root/dev
-for d in tmp run; do mount -t tmpfs $d $root/$d; done
+mount -t tmpfs run $root/run
 $b mkdir -p $root/dev/shm $root/dev/hugepages $root/run/share
 mount -t tmpfs shm $root/dev/shm
 mount -t 9p -o trans=virtio,version=9p2000.L,cache=none,msize=512000 \\
