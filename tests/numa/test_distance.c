@@ -405,19 +405,21 @@ wake_up_from_any_worker_goes_home(void **state)
 	rig_runtime_free(rt);
 }
 
-static void
-stolen_task_keeps_its_home(void **state)
+/* Steals a task, and wakes it on the thief; false if others than its home's
+ * workers ran it then, which may be when those were late.
+ */
+static bool
+steal_and_wake(void)
 {
-	unsigned int thief = 0, victim, i;
+	unsigned int thief = 0, victim = far_worker(), i;
 	struct atomic_u32 polled_by = { 0 };
 	struct atomic_ptr waker = { NULL };
 	struct waiting s = { .waker = &waker, .polled_by = &polled_by };
 	struct weir_waker *w;
+	bool home;
 
-	nodes_need_two();
-	victim = far_worker();
 	/* From a stuck worker, and nothing else. */
-	create(256, 1);
+	create(256, 200000);
 	for (i = 0; i < nodes_nb_workers(); i++)
 		if (i != thief)
 			hold_worker(i, &wait_ops, &s);
@@ -433,8 +435,22 @@ stolen_task_keeps_its_home(void **state)
 			let_go(i);
 	wake_from(thief, w);
 	rig_wait_until(rig_get(&polled_by) != 0);
-	expect_home(&polled_by, nodes_of_worker(victim));
+	home = nodes_of_worker(rig_get(&polled_by) - 1) ==
+	       nodes_of_worker(victim);
 	rig_runtime_free(rt);
+	return home;
+}
+
+static void
+stolen_task_keeps_its_home(void **state)
+{
+	unsigned int i;
+
+	nodes_need_two();
+	for (i = 0; i < TRIES; i++)
+		if (steal_and_wake())
+			return;
+	fail_msg("it was run elsewhere %u times", i);
 }
 
 /* In the heaps of all nodes. */
