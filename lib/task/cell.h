@@ -108,7 +108,7 @@ stock_pop(struct cell_stock *s)
 	s->n--;
 	/* It comes next, and has been given back some time ago. */
 	rte_prefetch0(s->head);
-	rte_prefetch0((char *)s->head + WEIR_CACHE_LINE);
+	rte_prefetch0((void *)((uintptr_t)s->head + WEIR_CACHE_LINE));
 	return c;
 }
 

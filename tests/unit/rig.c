@@ -93,11 +93,16 @@ rig_runtime(unsigned int nb_workers)
 bool
 rig_runtime_exists(const char *name)
 {
-	unsigned int node = weir_lcore_node(rte_get_main_lcore());
 	char text[RTE_RING_NAMESIZE];
+	unsigned int node;
 
-	snprintf(text, sizeof(text), "%s_n%u", name, node);
-	return rte_ring_lookup(text) != NULL;
+	/* A ring for each of its nodes. */
+	for (node = 0; node < RTE_MAX_NUMA_NODES; node++) {
+		snprintf(text, sizeof(text), "%s_n%u", name, node);
+		if (rte_ring_lookup(text) != NULL)
+			return true;
+	}
+	return false;
 }
 
 void
