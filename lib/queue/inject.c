@@ -2,7 +2,7 @@
 
 /*
  * A bounded rte_ring, and behind it an unbounded list for when it is full. An
- * inbox has the list alone: what crosses to another worker are two cache lines then, the
+ * inbox has the list alone: two cache lines cross to another worker then, the
  * list's top and the task's own, and not those of a ring's two ends and entry.
  * A ring serves those better who take a few of many each.
  *
@@ -19,10 +19,10 @@
  * I2 While anything is spilled, pushes go to the list, so that the older
  *    entries, in the ring, come out first. The order is open between pushers
  *    that race with the change, and for a popper that meets it.
- * I3 `spilled` counts the entries of list and stash whose pushes are over: whoever
- *    sees one finds it there, or others have taken it, and need not wait for a
- *    pusher that was preempted. It is below zero while an entry has been taken
- *    before that.
+ * I3 `spilled` is raised after a push to the list and lowered after a pop: so
+ *    whoever sees an entry counted need not wait for a pusher that was
+ *    preempted. It is below zero while an entry has been taken that is not
+ *    counted yet; its pusher's fence and look (I4) come after it has been.
  * I4 What is pushed while the queue is being finished is dropped either by
  *    finish or by its pusher.
  */

@@ -8,9 +8,9 @@
  * socket-local memory for cells that are larger than any.
  *
  * A worker has stocks of its own in front of its node's depots, so that it
- * comes to their locks once for many cells. They are indexed by worker and not by lcore
- * id, since a worker's core can move to another thread. Everybody else, and who
- * ends a cell of another node, shares a stock under the lock.
+ * comes to their locks once for many cells. They are indexed by worker and not
+ * by lcore id, since a worker's core can move to another thread. Everybody else,
+ * and who ends a cell of another node, shares a stock under the lock.
  */
 
 #include <stddef.h>

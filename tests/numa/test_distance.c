@@ -405,7 +405,8 @@ wake_up_from_any_worker_goes_home(void **state)
 	rig_runtime_free(rt);
 }
 
-/* Steals a task, and wakes it on the thief; false if others than its home's
+/*
+ * Steals a task, and wakes it on the thief; false if others than its home's
  * workers ran it then, which may be when those were late.
  */
 static bool
