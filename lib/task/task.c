@@ -79,13 +79,20 @@ end_task(struct task *t, int32_t outcome, unsigned int refs)
 	}
 }
 
+/* References that end with a poll. */
+static unsigned int
+refs_of_poll(const struct weir_context *ctx)
+{
+	return ctx->owes ? 0 : 1;
+}
+
 static enum task_next
 after_pending(struct task *t, struct weir_context *ctx)
 {
 	enum state_idle idle;
 
-	idle = ctx->yield ? state_to_yielded(&t->state) :
-			    state_to_idle(&t->state);
+	idle = ctx->yield ? state_to_yielded(&t->state, ctx->owes) :
+			    state_to_idle(&t->state, ctx->owes);
 	switch (idle) {
 	case STATE_IDLE_WAIT:
 		return TASK_NEXT_NOTHING;
@@ -97,7 +104,7 @@ after_pending(struct task *t, struct weir_context *ctx)
 	case STATE_IDLE_CANCEL:
 		break;
 	}
-	end_task(t, -ECANCELED, 1);
+	end_task(t, -ECANCELED, refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
 }
 
@@ -120,15 +127,16 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	}
 	ctx->task = t;
 	ctx->yield = false;
+	ctx->owes = false;
 	atomic_u32_add_owner(&t->polls, 1);
 	task_hook(t, task_before_poll);
 	rc = t->ops->poll(ctx, t->bytes);
 	task_hook(t, task_after_poll);
-	weir_context_budget_resume(ctx);
+	context_resume(ctx);
 	ctx->task = NULL;
 	if (rc == WEIR_PENDING)
 		return after_pending(t, ctx);
-	end_task(t, outcome_of(rc), 1);
+	end_task(t, outcome_of(rc), refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
 }
 
@@ -221,8 +229,5 @@ void
 weir_context_budget_resume(struct weir_context *ctx)
 {
 	context_check(ctx);
-	if (likely(!ctx->suspended))
-		return;
-	ctx->suspended = false;
-	ctx->budget = ctx->kept;
+	context_resume(ctx);
 }

@@ -68,6 +68,7 @@ struct weir_context {
 	struct core *core;
 	uint32_t budget;
 	bool yield;	    /* asked to go to the back of the queue */
+	bool owes;	    /* gave a reference away (state.h, T6) */
 	bool running;	    /* a task has its turn: poll, drop, end */
 	bool out_of_budget; /* asked because its budget was empty */
 	bool suspended;	    /* the budget is set aside, in `kept` */
@@ -81,6 +82,7 @@ context_reset(struct weir_context *ctx)
 	ctx->task = NULL;
 	ctx->running = false;
 	ctx->yield = false;
+	ctx->owes = false;
 	ctx->out_of_budget = false;
 	ctx->suspended = false;
 }
@@ -105,6 +107,16 @@ static inline void
 context_charge(struct weir_context *ctx, uint32_t units)
 {
 	ctx->budget = units < ctx->budget ? ctx->budget - units : 0;
+}
+
+/* The budget that was set aside is that of the poll again. */
+static inline void
+context_resume(struct weir_context *ctx)
+{
+	if (likely(!ctx->suspended))
+		return;
+	ctx->suspended = false;
+	ctx->budget = ctx->kept;
 }
 
 /* A hook for the task, if there is one. */
@@ -185,9 +197,15 @@ weir__join_watch(struct weir_join *join, struct weir_waker *waker);
 void
 weir__join_unwatch(struct weir_join *join);
 
-/* A new reference, as waker. */
-struct weir_waker *
-weir__waker_of_task(struct task *t);
+/* A waker of the task that is being polled. The first one costs nothing (T6). */
+static inline struct weir_waker *
+context_waker(struct weir_context *ctx)
+{
+	if (ctx->owes)
+		state_ref_inc(&ctx->task->state);
+	ctx->owes = true;
+	return (struct weir_waker *)ctx->task;
+}
 
 static inline bool
 task_is_local(const struct task *t)

@@ -69,13 +69,6 @@ weir__waker_of_watcher(struct task_watcher *w)
 	return (struct weir_waker *)((uintptr_t)w | WATCHER_BIT);
 }
 
-struct weir_waker *
-weir__waker_of_task(struct task *t)
-{
-	state_ref_inc(&t->state);
-	return (struct weir_waker *)t;
-}
-
 bool
 weir__waker_same(const struct weir_waker *w, const struct task *t)
 {
@@ -93,7 +86,7 @@ struct weir_waker *
 weir_context_waker(struct weir_context *ctx)
 {
 	context_check(ctx);
-	return weir__waker_of_task(ctx->task);
+	return context_waker(ctx);
 }
 
 struct weir_waker *
