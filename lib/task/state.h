@@ -172,8 +172,9 @@ state_to_yielded(struct task_state *s, unsigned int owed)
 
 /* RUNNING to COMPLETE: what is left to do? */
 enum state_complete {
-	STATE_COMPLETE_DONE,  /* the handle has the rest; our refs are gone */
-	STATE_COMPLETE_DROP,  /* nobody takes the outcome; our refs are here */
+	STATE_COMPLETE_DONE, /* the handle has the rest; our refs are gone */
+	STATE_COMPLETE_DROP, /* nobody takes the outcome; our refs are here */
+	STATE_COMPLETE_LAST, /* as DROP, and nobody else has a ref: no change */
 	STATE_COMPLETE_WAKER, /* the waiter is ours to wake; so are our refs */
 };
 
@@ -188,6 +189,9 @@ state_to_complete(struct task_state *s, unsigned int refs)
 			    "T1");
 		to = (old & ~STATE_RUNNING) | STATE_COMPLETE;
 		if (!(old & STATE_JOIN_INTEREST)) {
+			/* There is nobody to tell, and nobody who could come. */
+			if (state_refs(old) == refs)
+				return STATE_COMPLETE_LAST;
 			next = STATE_COMPLETE_DROP;
 		} else if (old & STATE_JOIN_WAKER) {
 			next = STATE_COMPLETE_WAKER;

@@ -43,7 +43,7 @@ wake_joiner(struct task *t, unsigned int refs)
 	struct weir_waker *waiter = t->join_waiter;
 	bool last;
 
-	if (likely(weir__waker_is_task(waiter))) {
+	if (likely(waker_is_task(waiter))) {
 		last = state_ref_dec(&t->state, refs);
 	} else {
 		weir_waker_wake_by_ref(waiter);
@@ -75,6 +75,10 @@ end_task(struct task *t, int32_t outcome, unsigned int refs)
 		weir__join_drop_outcome(t);
 		if (state_ref_dec(&t->state, refs))
 			weir__cell_put(t);
+		break;
+	case STATE_COMPLETE_LAST:
+		weir__join_drop_outcome(t);
+		weir__cell_put(t);
 		break;
 	}
 }

@@ -172,6 +172,8 @@ struct task_watcher {
  * A waker for the task, for a thread that is blocked, or for a watcher; see
  * waker.c.
  */
+#define WAKER_PARKER ((uintptr_t)1)
+#define WAKER_WATCHER ((uintptr_t)2)
 struct thread_parker;
 struct weir_waker *
 weir__waker_of_parker(struct thread_parker *p);
@@ -180,8 +182,12 @@ weir__waker_of_watcher(struct task_watcher *w);
 bool
 weir__waker_same(const struct weir_waker *w, const struct task *t);
 /* No thread's and no watcher's? */
-bool
-weir__waker_is_task(const struct weir_waker *w);
+static inline bool
+waker_is_task(const struct weir_waker *w)
+{
+	return ((uintptr_t)w & (WAKER_PARKER | WAKER_WATCHER)) == 0;
+}
+
 /* Can it wake nobody any more? */
 bool
 weir__waker_ended(const struct weir_waker *w);

@@ -163,10 +163,21 @@ complete(void)
 	m.drops++;
 	refs = m.listed + (m.runner == RUNNER_POLLER) - m.owed;
 	got = state_to_complete(&state, refs);
+	if (got == STATE_COMPLETE_LAST) {
+		fuzz_check(!m.join_interest && refs == model_refs());
+		fuzz_check(state_load(&state) == model_word());
+		/* The word is as it was, and nobody looks at it again. */
+		m.complete = true;
+		m.running = false;
+		runner_refs();
+		check_free(true);
+		atomic_u64_store(&state.word, model_word(), RELAXED);
+		return;
+	}
 	m.running = false;
 	m.complete = true;
 	if (!m.join_interest) {
-		fuzz_check(got == STATE_COMPLETE_DROP);
+		fuzz_check(got == STATE_COMPLETE_DROP && refs < model_refs());
 	} else if (m.join_waker) {
 		fuzz_check(got == STATE_COMPLETE_WAKER);
 	} else {

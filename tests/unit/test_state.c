@@ -142,7 +142,11 @@ completion_says_who_has_the_rest(void **state)
 		{ R | J | N | X | REFS(4), STATE_COMPLETE_DONE,
 		  C | J | N | X | REFS(2) },
 		/* Nobody, or a waiter: they are kept until that is done. */
-		{ R | REFS(2), STATE_COMPLETE_DROP, C | REFS(2) },
+		{ R | REFS(3), STATE_COMPLETE_DROP, C | REFS(3) },
+		/* And if nobody else is there, it is not said to anyone. */
+		{ R | REFS(2), STATE_COMPLETE_LAST, R | REFS(2) },
+		{ R | N | X | REFS(2), STATE_COMPLETE_LAST,
+		  R | N | X | REFS(2) },
 		{ R | J | W | N | X | REFS(4), STATE_COMPLETE_WAKER,
 		  C | J | W | N | X | REFS(4) },
 	};
