@@ -160,7 +160,8 @@ end_steal(unsigned int i)
 	if (m->nb_claimed == 0)
 		return;
 	for (k = 0; k < m->nb_claimed; k++)
-		fuzz_check(slot_get(&queues[i], first + k) == m->claimed[k]);
+		fuzz_check(run_queue_slot(&queues[i], first + k) ==
+			   m->claimed[k]);
 	end_claim(&queues[i], run_queue_pack(first, first + m->nb_claimed));
 	m->nb_claimed = 0;
 	m->lag = 0;
