@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HELP = """\
 tools/test [SUITE [OPTION...]]...   sets up, builds and runs; all suites if none
@@ -44,6 +45,10 @@ Program = collections.namedtuple("Program", "name argv env timeout tap")
 Suite = collections.namedtuple(
     "Suite", "about groups tree programs env wrapper patience extras",
     defaults=({}, [], 1, []))
+
+# What a suite took, in seconds; the build is what came before its programs, and
+# longest names the one of them that took most.
+Times = collections.namedtuple("Times", "all build longest longest_name")
 
 
 def check_programs(_suite):
@@ -295,26 +300,45 @@ def prepare(suite):
 
 
 def run_suite(name, options):
+    """The suite's cases, and what it took."""
     suite = SUITES[name]
+    begin = time.monotonic()
     print(f"== {name}: {suite.about}", flush=True)
     failure = prepare(suite)
+    build = time.monotonic() - begin
     programs = [] if failure else suite.programs(suite)
     if not programs:
         failure = failure or Case("programs", "failed", "there are none")
         print_case(failure)
-        return [failure]
-    return [c for program in programs
-            for c in run_program(suite, program, options)]
+        return [failure], Times(build, build, 0, "")
+    cases, longest = [], (0, "")
+    for program in programs:
+        since = time.monotonic()
+        cases += run_program(suite, program, options)
+        longest = max(longest, (time.monotonic() - since, program.name))
+    return cases, Times(time.monotonic() - begin, build, *longest)
+
+
+def print_times(times):
+    print(f"{'seconds':>8} {'build':>6}  suite")
+    for name, t in times:
+        note = (f" (longest: {t.longest_name}, {t.longest:.0f})"
+                if t.longest_name not in ("", name) else "")
+        print(f"{t.all:8.0f} {t.build:6.0f}  {name}{note}")
 
 
 def run_suites(wanted):
     counts = collections.Counter()
-    failures = []
+    failures, times = [], []
     for name, options in wanted:
-        for case in run_suite(name, options):
+        cases, took = run_suite(name, options)
+        times.append((name, took))
+        for case in cases:
             counts[case.status] += 1
             if case.status == "failed":
                 failures.append(f"{name}: {case.name}")
+    print("== times")
+    print_times(times)
     if failures:
         print("== failed", *failures, sep="\n")
     print("{passed} passed, {failed} failed, {skipped} skipped".format_map(
