@@ -2,6 +2,7 @@
 """The suites of tests, and how they are run: the larger half of tools/test."""
 
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 HELP = """\
 tools/test [SUITE [OPTION...]]...   sets up, builds and runs; all suites if none
@@ -40,10 +43,17 @@ Program = collections.namedtuple("Program", "name argv env timeout tap")
 # groups: of packages, for tools/setup. tree: for tools/build, or None.
 # programs: a function that gives them. env, wrapper: around each program.
 # patience: how much longer than usual they may take. extras: groups without
-# which the programs skip, and say so.
+# which the programs skip, and say so. at_once: how many of the programs run side
+# by side; more than one where each keeps no more than one CPU busy.
 Suite = collections.namedtuple(
-    "Suite", "about groups tree programs env wrapper patience extras",
-    defaults=({}, [], 1, []))
+    "Suite", "about groups tree programs env wrapper patience extras at_once",
+    defaults=({}, [], 1, [], 1))
+
+CPUS = len(os.sched_getaffinity(0))
+
+# What a suite took, in seconds; the build is what came before its programs, and
+# longest names the one of them that took most.
+Times = collections.namedtuple("Times", "all build longest longest_name")
 
 
 def check_programs(_suite):
@@ -150,14 +160,16 @@ SUITES = {
     "fuzz": Suite(
         "fuzz targets, on the inputs kept for them and on new ones",
         ["build", "test", "fuzz"], "fuzz", fuzz_programs, FUZZ,
-        FIXED_ADDRESSES),
+        FIXED_ADDRESSES, at_once=CPUS),
     "valgrind": Suite(
         "unit, under memcheck", ["build", "test"], "test",
         meson_programs("memcheckable"), wrapper=[
             "valgrind", "--quiet", "--fair-sched=yes", "--error-exitcode=99",
             "--suppressions=tests/valgrind.supp",
             "--leak-check=full", "--show-leak-kinds=definite",
-            "--errors-for-leak-kinds=definite"], patience=10),
+            "--errors-for-leak-kinds=definite"], patience=10,
+        # It runs one thread of theirs at a time, on one of two CPUs.
+        at_once=min(2, CPUS)),
     "vm": Suite(
         "on virtual machines of several NUMA nodes, with network cards",
         ["build", "test"], "test", meson_programs("vm"), extras=["vm"]),
@@ -168,31 +180,63 @@ class Stopped(Exception):
     """A signal asked for the end."""
 
 
+class Running:
+    """The programs that run, so that all of them can be ended at once."""
+
+    def __init__(self):
+        self.lock = threading.RLock()  # on_signal() may come anywhere
+        self.processes = set()
+        self.over = False
+
+    def start(self, *args, **kwargs):
+        with self.lock:
+            if self.over:
+                raise Stopped
+            process = subprocess.Popen(*args, start_new_session=True, **kwargs)
+            self.processes.add(process)
+            return process
+
+    def end(self, process):
+        """With all that it started."""
+        with self.lock:
+            self.kill(process)
+            self.processes.discard(process)
+        process.wait()
+
+    def end_all(self):
+        """None is started from now on."""
+        with self.lock:
+            self.over = True
+            for process in self.processes:
+                self.kill(process)
+
+    @staticmethod
+    def kill(process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+RUNNING = Running()
+
+
 def on_signal(number, _frame):
+    RUNNING.end_all()
     raise Stopped(number)
-
-
-def end_group(process):
-    """Ends a program and all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def execute(argv, env, timeout):
     """Runs a program: its exit status (None: too slow), stdout and stderr."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=err, env={**os.environ, **env},
-                                   start_new_session=True)
+        process = RUNNING.start(argv, stdin=subprocess.DEVNULL, stdout=out,
+                                stderr=err, env={**os.environ, **env})
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            end_group(process)
+            RUNNING.end(process)
         texts = []
         for stream in (out, err):
             stream.seek(0)
@@ -239,8 +283,8 @@ def judge(program, status, out, err):
     if status == SKIP_STATUS:
         return [Case("", "skipped", last.lstrip("# "))]
     if not program.tap:
-        return [Case("", "failed" if status else "passed",
-                     ending(status) if status != 0 else "")]
+        return [Case("", "passed") if status == 0 else
+                Case("", "failed", ending(status))]
     cases, promised = parse_tap(out)
     failed = any(c.status == "failed" for c in cases)
     if status is None or status < 0 or (status != 0 and not failed):
@@ -259,8 +303,10 @@ def print_case(case):
 
 
 def run_program(suite, program, options):
+    """The cases, what is printed of the output, and the seconds it took."""
     # Whoever gives options decides how long it takes, and wants to read it.
     timeout = None if options else program.timeout * suite.patience
+    begin = time.monotonic()
     status, out, err = execute(suite.wrapper + program.argv + options,
                                {**program.env, **suite.env}, timeout)
     cases = [c if c.status != "skipped" or c.note else
@@ -268,16 +314,20 @@ def run_program(suite, program, options):
              for c in judge(program, status, out, err)]
     cases = [c._replace(name=": ".join(filter(None, (program.name, c.name))))
              for c in cases]
-    for case in cases:
-        print_case(case)
+    shown = []
     if options or any(c.status == "failed" for c in cases):
         for title, lines in (("stdout", out), ("stderr", err)):
             if lines:
-                print(f"-- end of {program.name}'s {title}:")
-                print("\n".join(lines[-TAIL_LINES:]))
-        print("--")
-    sys.stdout.flush()
-    return cases
+                shown += [f"-- end of {program.name}'s {title}:",
+                          *lines[-TAIL_LINES:]]
+        shown.append("--")
+    return cases, shown, time.monotonic() - begin
+
+
+def run_programs(suite, programs, options):
+    """What run_program() gives, of each in turn."""
+    with concurrent.futures.ThreadPoolExecutor(suite.at_once) as pool:
+        yield from pool.map(lambda p: run_program(suite, p, options), programs)
 
 
 def prepare(suite):
@@ -295,26 +345,48 @@ def prepare(suite):
 
 
 def run_suite(name, options):
+    """The suite's cases, and what it took."""
     suite = SUITES[name]
+    begin = time.monotonic()
     print(f"== {name}: {suite.about}", flush=True)
     failure = prepare(suite)
+    build = time.monotonic() - begin
     programs = [] if failure else suite.programs(suite)
     if not programs:
         failure = failure or Case("programs", "failed", "there are none")
         print_case(failure)
-        return [failure]
-    return [c for program in programs
-            for c in run_program(suite, program, options)]
+        return [failure], Times(build, build, 0, "")
+    cases, longest = [], (0, "")
+    runs = run_programs(suite, programs, options)
+    for program, (found, shown, took) in zip(programs, runs):
+        for case in found:
+            print_case(case)
+        print(*shown, sep="\n", end="\n" if shown else "", flush=True)
+        cases += found
+        longest = max(longest, (took, program.name))
+    return cases, Times(time.monotonic() - begin, build, *longest)
+
+
+def print_times(times):
+    print(f"{'seconds':>8} {'build':>6}  suite")
+    for name, t in times:
+        note = (f" (longest: {t.longest_name}, {t.longest:.0f})"
+                if t.longest_name not in ("", name) else "")
+        print(f"{t.all:8.0f} {t.build:6.0f}  {name}{note}")
 
 
 def run_suites(wanted):
     counts = collections.Counter()
-    failures = []
+    failures, times = [], []
     for name, options in wanted:
-        for case in run_suite(name, options):
+        cases, took = run_suite(name, options)
+        times.append((name, took))
+        for case in cases:
             counts[case.status] += 1
             if case.status == "failed":
                 failures.append(f"{name}: {case.name}")
+    print("== times")
+    print_times(times)
     if failures:
         print("== failed", *failures, sep="\n")
     print("{passed} passed, {failed} failed, {skipped} skipped".format_map(

@@ -475,11 +475,14 @@ test_a_stuck_worker_is_stolen_from_across_nodes(void **state)
 	destroy();
 }
 
-/* Sleeps for a moment, as a task of the far node. */
+/*
+ * Sleeps for a moment, as a task of the far node: for so long that the moment is
+ * not over while it is being polled, under valgrind either.
+ */
 static int
 doze(struct weir_context *ctx, void *state)
 {
-	int rc = weir_sleep(ctx, state, 1000000);
+	int rc = weir_sleep(ctx, state, 100000000);
 
 	if (rc == 0)
 		atomic_u32_fetch_add(&ran, 1, RELEASE);
@@ -503,7 +506,8 @@ block_beside_a_sleeper(struct weir_context *ctx, void *state)
 	if (!*begun)
 		weir_join_detach(weir_task_spawn(rt, &ops, NULL, NULL));
 	*begun = true;
-	if (atomic_u32_load(&blocker_step, ACQUIRE) == 0)
+	if (atomic_u32_load(&blocker_step, ACQUIRE) == 0 &&
+	    atomic_u32_load(&ran, ACQUIRE) == 0)
 		return weir_context_yield(ctx);
 	while (atomic_u32_load(&ran, ACQUIRE) == 0) {
 		if (rte_rdtsc() - since > DEADLINE_S * rte_get_tsc_hz())

@@ -26,6 +26,7 @@
 struct file {
 	bool open;
 	bool event;
+	unsigned int events;  /* how many of those that it watches have one */
 	struct file *watcher; /* an epoll file, or NULL */
 	struct rte_epoll_event *about;
 };
@@ -48,6 +49,28 @@ file_of(int fd)
 	if (i >= used || !files[i].open)
 		virtual_failed("a file is used that is not open");
 	return &files[i];
+}
+
+/*
+ * Threads that wait are asked before each step, so an epoll file counts what it
+ * would be told of.
+ */
+static void
+set_event(struct file *f, bool event)
+{
+	if (f->watcher != NULL)
+		f->watcher->events += (unsigned int)event - f->event;
+	f->event = event;
+}
+
+static void
+set_watcher(struct file *f, struct file *watcher)
+{
+	if (f->watcher != NULL)
+		f->watcher->events -= f->event;
+	f->watcher = watcher;
+	if (f->watcher != NULL)
+		f->watcher->events += f->event;
 }
 
 int
@@ -73,7 +96,7 @@ kernel_file_signal(int fd)
 	struct file *f = file_of(fd);
 
 	virtual_release(f);
-	f->event = true;
+	set_event(f, true);
 	vthread_progress();
 }
 
@@ -108,11 +131,12 @@ __wrap_close(int fd)
 	if (fd < FIRST_FD)
 		return __real_close(fd);
 	f = file_of(fd);
+	set_watcher(f, NULL);
 	f->open = false;
 	kernel_counts.files--;
 	for (i = 0; i < used; i++)
 		if (files[i].watcher == f)
-			files[i].watcher = NULL;
+			set_watcher(&files[i], NULL);
 	return 0;
 }
 
@@ -126,7 +150,7 @@ __wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event)
 		return -EEXIST;
 	if (op == EPOLL_CTL_DEL && f->watcher != watcher)
 		return -ENOENT;
-	f->watcher = op == EPOLL_CTL_ADD ? watcher : NULL;
+	set_watcher(f, op == EPOLL_CTL_ADD ? watcher : NULL);
 	f->about = event;
 	event->epfd = epfd;
 	event->fd = fd;
@@ -136,12 +160,7 @@ __wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event)
 static bool
 has_event(const void *watcher)
 {
-	unsigned int i;
-
-	for (i = 0; i < used; i++)
-		if (files[i].event && files[i].watcher == watcher)
-			return true;
-	return false;
+	return ((const struct file *)watcher)->events > 0;
 }
 
 static void
@@ -174,7 +193,7 @@ __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 	for (i = 0; i < used && got < n; i++) {
 		if (!files[i].event || files[i].watcher != watcher)
 			continue;
-		files[i].event = false;
+		set_event(&files[i], false);
 		virtual_acquire(&files[i]);
 		events[got++] = *files[i].about;
 	}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/test: what it makes of programs that end well, badly, late, or when it is
+told to stop. The programs are lines for a shell."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from weirtest import Tap, check
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+TOOLS = os.path.join(TOP, "tools")
+sys.path.insert(0, TOOLS)
+
+import suites  # pylint: disable=wrong-import-position
+
+LONG = 600  # seconds: nobody waits for it to end by itself
+
+# A tools/test of two programs that tell when they run, by a file each.
+STOPPED = f"""
+import sys
+sys.path.insert(0, {TOOLS!r})
+import suites
+programs = [suites.Program(n, ["sh", "-c", "echo $$ > $0; sleep {LONG} & wait",
+                               sys.argv[1] + "/" + n], {{}}, {LONG}, False)
+            for n in "abc"]
+suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs,
+                                  at_once=2)}}
+sys.exit(suites.main(["s"]))
+"""
+
+
+def program(name, line, tap=False, seconds=LONG):
+    return suites.Program(name, ["sh", "-c", line], {}, seconds, tap)
+
+
+def run(programs, **fields):
+    """The exit status, and the lines that are printed."""
+    suite = suites.Suite("made up", ["build"], None, lambda _: programs, **fields)
+    before, suites.SUITES = suites.SUITES, {"s": suite}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            status = suites.run_suites([("s", [])])
+    finally:
+        suites.SUITES = before
+    return status, out.getvalue().splitlines()
+
+
+def verdict(line, **fields):
+    """What is printed of a program that is no other's neighbour."""
+    _, lines = run([program("p", line, **fields)])
+    return lines[1]
+
+
+def an_exit_status_tells():
+    check(verdict("true") == "passed  p", "0 passes")
+    check(verdict("exit 3") == "failed  p (exit status 3)", "3 fails")
+    check(verdict("kill -SEGV $$") == "failed  p (ended by SIGSEGV)",
+          "a signal fails")
+    check(verdict("echo no cards; exit 77") == "skipped p (no cards)",
+          "77 skips")
+
+
+def who_is_late_fails():
+    for tap in (False, True):
+        text = verdict(f"sleep {LONG}", tap=tap, seconds=0.1)
+        check(text == "failed  p (ran out of time)", text)
+
+
+def side_by_side_the_order_stays():
+    with tempfile.TemporaryDirectory() as folder:
+        # The first one ends only after the second.
+        status, lines = run([
+            program("a", f"until [ -e {folder}/b ]; do sleep 0.01; done"),
+            program("b", f"touch {folder}/b")], at_once=2)
+    check(status == 0, lines)
+    check(lines[1:3] == ["passed  a", "passed  b"], lines)
+
+
+def the_end_says_how_long_it_took():
+    _, lines = run([program("a", "true"), program("b", "sleep 0.6")])
+    check(lines[-4] == "== times", lines)
+    check(lines[-2].split()[2:] == ["s", "(longest:", "b,", "1)"], lines)
+    check(lines[-1] == "2 passed, 0 failed, 0 skipped", lines)
+
+
+def runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def who_is_stopped_leaves_nothing_behind():
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+            [sys.executable, "-B", "-c", STOPPED, folder],
+            stdout=subprocess.DEVNULL) as stopped:
+        pids = []
+        while len(pids) < 2:
+            check(stopped.poll() is None, "it has ended by itself")
+            pids = [int(open(f"{folder}/{n}", encoding="ascii").read() or 0)
+                    for n in os.listdir(folder)]
+            pids = [p for p in pids if p != 0]
+            time.sleep(0.01)
+        stopped.send_signal(signal.SIGTERM)
+        check(stopped.wait() == 128 + signal.SIGTERM, "its exit status")
+        check(not any(map(runs, pids)), f"{pids} are left")
+        check(sorted(os.listdir(folder)) == ["a", "b"], "another was begun")
+
+
+def main():
+    os.chdir(TOP)
+    tap = Tap()
+    for test in (an_exit_status_tells, who_is_late_fails,
+                 side_by_side_the_order_stays, the_end_says_how_long_it_took,
+                 who_is_stopped_leaves_nothing_behind):
+        tap.run(test.__name__.replace("_", " "), test)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
