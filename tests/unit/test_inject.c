@@ -229,7 +229,7 @@ init_tells_why_it_failed(void **state)
 #define PUSHERS 16
 #define POPPERS 4
 #define EACH 4000u
-#define INTERRUPTED_PUSHES 50u
+#define INTERRUPTED_PUSHES 10u
 
 struct stress {
 	struct inject q;
