@@ -197,16 +197,6 @@ place(const struct channel *c, struct block *b, uint32_t i)
 	return b->values + (size_t)i * c->size;
 }
 
-/* The usual value is a pointer. */
-static void
-copy_value(const struct channel *c, void *to, const void *from)
-{
-	if (likely(c->size == sizeof(uint64_t)))
-		memcpy(to, from, sizeof(uint64_t));
-	else
-		memcpy(to, from, c->size);
-}
-
 /* Into the last block, in which there is room. With the lock. */
 static void
 push(struct channel *c, const void *values, uint32_t n)
@@ -216,7 +206,7 @@ push(struct channel *c, const void *values, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++, from += c->size)
-		copy_value(c, place(c, b, b->n++), from);
+		sync_copy(place(c, b, b->n++), from, c->size);
 	c->n += n;
 }
 
@@ -239,7 +229,7 @@ pop(struct channel *c, void *values, uint32_t n, struct block **old)
 			*old = b;
 		}
 		b = c->first;
-		copy_value(c, to, place(c, b, 0));
+		sync_copy(to, place(c, b, 0), c->size);
 		if (++b->first == b->room)
 			b->first = 0;
 		b->n--;

@@ -96,7 +96,7 @@ weir_once_fini(struct weir_once *once)
 static bool
 done_before(const struct once *o, const struct weir_wait *wait)
 {
-	if (wait != NULL && ((const struct wait *)wait)->sync != NULL)
+	if (wait != NULL && ((const struct wait *)wait)->awaited != NULL)
 		return false;
 	/* [once:A1] */
 	return atomic_u32_load(&o->state, ACQUIRE) == ONCE_DONE;

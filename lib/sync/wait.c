@@ -23,8 +23,6 @@
  * Y4 What was given and not taken comes back through give_up, once.
  */
 
-#include <errno.h>
-
 #include "sync/wait.h"
 #include "task/parker.h"
 
@@ -50,7 +48,7 @@ void
 weir__sync_init(struct sync *s, const struct sync_ops *ops)
 {
 	lock_init(&s->lock);
-	s->ops = ops;
+	s->awaited.ops = ops;
 	list_init(&s->waiting[0]);
 	list_init(&s->waiting[1]);
 }
@@ -91,7 +89,7 @@ grant_line(struct sync *s, unsigned int side, struct weir_waker **wakers,
 	while (n < BATCH && !list_empty(line)) {
 		struct wait *w = wait_of_link(line->next);
 
-		if (!s->ops->grant(s, w))
+		if (!s->awaited.ops->grant(s, w))
 			break;
 		wakers[n++] = release(w);
 	}
@@ -125,14 +123,12 @@ weir__sync_settle(struct sync *s)
 
 /* A call that goes on with the wait of one before. */
 static int
-go_on(const struct weir_context *ctx, const struct sync *s, struct wait *w)
+go_on(struct wait *w)
 {
-	if (w->sync != s || w->task != ctx->task)
-		return -EBUSY;
 	/* [sync:A1] */
 	if (!atomic_u32_load(&w->over, ACQUIRE))
 		return WEIR_PENDING;
-	w->sync = NULL;
+	w->awaited = NULL;
 	return w->rc;
 }
 
@@ -140,18 +136,14 @@ bool
 weir__wait_begin(struct weir_context *ctx, struct sync *s,
 		 struct weir_wait *wait, int *rc)
 {
-	if (ctx == NULL) {
-		*rc = weir__on_worker() ? -EDEADLK : 0;
-	} else if (wait_of(wait)->sync != NULL) {
-		*rc = go_on(ctx, s, wait_of(wait));
-		return false;
-	} else {
-		*rc = weir_context_spend(ctx, 1);
+	*rc = wait_enter(ctx, &s->awaited, wait);
+	if (*rc > 0)
+		*rc = go_on(wait_of(wait));
+	else if (likely(*rc == 0)) {
+		lock_acquire(&s->lock);
+		return true;
 	}
-	if (unlikely(*rc < 0))
-		return false;
-	lock_acquire(&s->lock);
-	return true;
+	return false;
 }
 
 /* With the lock, which it gives back. */
@@ -190,7 +182,7 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 
 	if (ctx == NULL)
 		return block(s, side, place, n);
-	w->sync = s;
+	w->awaited = &s->awaited;
 	w->task = ctx->task;
 	w->place = place;
 	w->n = n;
@@ -198,23 +190,34 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 	return WEIR_PENDING;
 }
 
-void
-weir_wait_cancel(struct weir_wait *wait)
+static void
+leave_line(struct sync *s, struct wait *w)
 {
-	struct wait *w = wait_of(wait);
+	const struct sync_ops *ops = s->awaited.ops;
 	struct weir_waker *waker = NULL;
-	struct sync *s = w->sync;
 	bool granted;
 
-	if (s == NULL)
-		return;
-	w->sync = NULL;
 	lock_acquire(&s->lock);
 	granted = atomic_u32_load(&w->over, RELAXED);
 	if (!granted)
 		waker = release(w);
-	if (s->ops->give_up != NULL && (!granted || w->rc >= 0))
-		s->ops->give_up(s, w, granted);
+	if (ops->give_up != NULL && (!granted || w->rc >= 0))
+		ops->give_up(s, w, granted);
 	weir__sync_settle(s);
 	weir_waker_drop(waker);
+}
+
+void
+weir_wait_cancel(struct weir_wait *wait)
+{
+	struct wait *w = wait_of(wait);
+	struct awaited *a = w->awaited;
+
+	if (a == NULL)
+		return;
+	w->awaited = NULL;
+	if (a->ops->cancel != NULL)
+		a->ops->cancel(a, w);
+	else
+		leave_line((struct sync *)a, w);
 }
