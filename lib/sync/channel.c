@@ -265,7 +265,7 @@ drop_end(struct channel *c, enum side side)
 	gone = --c->ends[side] == 0;
 	if (gone && side == RECEIVERS)
 		c->closed = true;
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	if (gone && side == RECEIVERS)
 		drop_values(c);
 	lock_acquire(&c->sync.lock);
@@ -299,7 +299,7 @@ weir_receiver_close(struct weir_receiver *receiver)
 
 	lock_acquire(&c->sync.lock);
 	c->closed = true;
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 }
 
 /*
@@ -312,7 +312,7 @@ enter(struct weir_context *ctx, struct channel *c, enum side side,
 {
 	int rc;
 
-	if (weir__wait_begin(ctx, &c->sync, wait, &rc))
+	if (wait_begin(ctx, &c->sync, wait, &rc))
 		return 0;
 	if (rc < 0)
 		return rc;
@@ -382,7 +382,7 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 
 	do {
 		if (unlikely(c->closed)) {
-			weir__sync_settle(&c->sync);
+			sync_settle(&c->sync);
 			return -EPIPE;
 		}
 		m = share(c, SENDERS, promised, n);
@@ -393,7 +393,7 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 			return room;
 	} while (room == 0);
 	push(c, values, (uint32_t)room);
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	return room;
 }
 
@@ -453,7 +453,7 @@ recv_now(struct channel *c, void *values, uint32_t n, int promised)
 		return -EPIPE;
 	}
 	pop(c, values, m, &old);
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	if (unlikely(old != NULL))
 		free_blocks(old);
 	return (int)m;

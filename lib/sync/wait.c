@@ -79,71 +79,70 @@ release(struct wait *w)
 	return waker;
 }
 
-/* With the lock. Returns how many wakers there are now. */
-static unsigned int
-grant_line(struct sync *s, unsigned int side, struct weir_waker **wakers,
-	   unsigned int n)
+/*
+ * The waker of one in front who is given something, or NULL: there is none (Y2).
+ * With the lock.
+ */
+static struct weir_waker *
+grant_next(struct sync *s)
 {
-	struct list_link *line = &s->waiting[side];
+	struct list_link *line;
+	struct wait *w;
 
-	while (n < BATCH && !list_empty(line)) {
-		struct wait *w = wait_of_link(line->next);
-
-		if (!s->awaited.ops->grant(s, w))
-			break;
-		wakers[n++] = release(w);
+	for (line = s->waiting; line < s->waiting + 2; line++) {
+		if (list_empty(line))
+			continue;
+		w = wait_of_link(line->next);
+		if (s->awaited.ops->grant(s, w))
+			return release(w);
 	}
-	return n;
+	return NULL;
 }
 
-void
-weir__sync_settle(struct sync *s)
+static bool
+is_awaited(const struct sync *s)
 {
-	struct weir_waker *wakers[BATCH];
-	unsigned int n, before, i;
+	return sync_awaited(s, 0) || sync_awaited(s, 1);
+}
+
+/* One has been given something, and has left others behind. */
+static __rte_noinline void
+settle_batches(struct sync *s, struct weir_waker *first)
+{
+	struct weir_waker *wakers[BATCH] = { first };
+	unsigned int n = 1, i;
 	bool more;
 
 	do {
-		n = 0;
 		/* What one side was given may be what the other waits for. */
-		do {
-			before = n;
-			n = grant_line(s, 0, wakers, n);
-			n = grant_line(s, 1, wakers, n);
-		} while (n > before && n < BATCH);
+		for (; n < BATCH; n++) {
+			wakers[n] = grant_next(s);
+			if (wakers[n] == NULL)
+				break;
+		}
 		/* When nobody waits, *s may be gone as soon as the lock is free. */
-		more = n == BATCH && (sync_awaited(s, 0) || sync_awaited(s, 1));
+		more = n == BATCH && is_awaited(s);
 		lock_release(&s->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(wakers[i]);
+		n = 0;
 		if (more)
 			lock_acquire(&s->lock);
 	} while (more);
 }
 
-/* A call that goes on with the wait of one before. */
-static int
-go_on(struct wait *w)
+void
+weir__sync_settle_lines(struct sync *s)
 {
-	/* [sync:A1] */
-	if (!atomic_u32_load(&w->over, ACQUIRE))
-		return WEIR_PENDING;
-	w->awaited = NULL;
-	return w->rc;
-}
+	struct weir_waker *waker = grant_next(s);
 
-bool
-weir__wait_begin(struct weir_context *ctx, struct sync *s,
-		 struct weir_wait *wait, int *rc)
-{
-	*rc = wait_enter(ctx, &s->awaited, wait);
-	if (*rc > 0)
-		*rc = go_on(wait_of(wait));
-	else if (likely(*rc == 0)) {
-		lock_acquire(&s->lock);
-		return true;
+	if (unlikely(waker != NULL && is_awaited(s))) {
+		settle_batches(s, waker);
+		return;
 	}
-	return false;
+	lock_release(&s->lock);
+	if (waker != NULL)
+		weir_waker_wake(waker);
 }
 
 /* With the lock, which it gives back. */
@@ -159,7 +158,7 @@ join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
 	lock_release(&s->lock);
 }
 
-static int
+static __rte_noinline int
 block(struct sync *s, unsigned int side, void *place, uint32_t n)
 {
 	struct wait w = { .place = place, .n = n };
@@ -203,7 +202,7 @@ leave_line(struct sync *s, struct wait *w)
 		waker = release(w);
 	if (ops->give_up != NULL && (!granted || w->rc >= 0))
 		ops->give_up(s, w, granted);
-	weir__sync_settle(s);
+	sync_settle(s);
 	weir_waker_drop(waker);
 }
 

@@ -86,9 +86,19 @@ sync_awaited(const struct sync *s, unsigned int side)
 	return !list_empty(&s->waiting[side]);
 }
 
-/* Gives what there is to those in line, wakes them, and gives the lock back. */
+/* As below, when somebody may be in line. */
 void
-weir__sync_settle(struct sync *s);
+weir__sync_settle_lines(struct sync *s);
+
+/* Gives what there is to those in line, wakes them, and gives the lock back. */
+static inline void
+sync_settle(struct sync *s)
+{
+	if (likely(!sync_awaited(s, 0) && !sync_awaited(s, 1)))
+		lock_release(&s->lock);
+	else
+		weir__sync_settle_lines(s);
+}
 
 /*
  * Begins a call of a function that waits. 0: it is a new one; 1: it goes on with
@@ -101,20 +111,44 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 {
 	const struct wait *w = (const struct wait *)wait;
 
-	if (ctx == NULL)
+	if (unlikely(ctx == NULL))
 		return weir__on_worker() ? -EDEADLK : 0;
-	if (w->awaited == NULL)
+	if (w->awaited != NULL)
+		return w->awaited == a && w->task == ctx->task ? 1 : -EBUSY;
+	if (unlikely(ctx->budget == 0))
 		return weir_context_spend(ctx, 1);
-	return w->awaited == a && w->task == ctx->task ? 1 : -EBUSY;
+	/* The same without a call. */
+	context_check(ctx);
+	context_charge(ctx, 1);
+	return 0;
 }
 
 /*
- * The same with a line. True: it is a new one, and the lock is
- * held. False: *rc is what to return.
+ * The same with a line. True: it is a new one, and the lock is held. False: *rc
+ * is what to return.
  */
-bool
-weir__wait_begin(struct weir_context *ctx, struct sync *s,
-		 struct weir_wait *wait, int *rc);
+static inline bool
+wait_begin(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
+	   int *rc)
+{
+	struct wait *w = (struct wait *)wait;
+
+	*rc = wait_enter(ctx, &s->awaited, wait);
+	if (likely(*rc == 0)) {
+		lock_acquire(&s->lock);
+		return true;
+	}
+	if (*rc < 0)
+		return false;
+	/* [sync:A1] what it was given, or that the wait is the task's again. */
+	if (atomic_u32_load(&w->over, ACQUIRE)) {
+		w->awaited = NULL;
+		*rc = w->rc;
+	} else {
+		*rc = WEIR_PENDING;
+	}
+	return false;
+}
 
 /*
  * Joins the line of a side, and gives the lock back. WEIR_PENDING; for a plain
