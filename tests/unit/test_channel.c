@@ -90,6 +90,40 @@ bursts_take_what_fits(void **state)
 	weir_receiver_drop(rx);
 }
 
+/* Both ends of a burst's stretch of the ring meet each place of it. */
+static void
+bursts_go_round(void **state)
+{
+	static const size_t sizes[] = { 1, 3, 8, 24 };
+	uint8_t sent[5 * 24], got[5 * 24];
+	unsigned int i, k, n, turn;
+	size_t size;
+
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		size = sizes[i];
+		assert_int_equal(weir_channel_create(5, size, NULL, &tx, &rx),
+				 0);
+		for (turn = 0; turn < 60; turn++) {
+			n = 1 + turn % 5;
+			for (k = 0; k < n * size; k++)
+				sent[k] = (uint8_t)(turn * 31 + k);
+			assert_int_equal(
+				weir_send_burst(NULL, tx, sent, n, NULL), n);
+			/* In two parts, the first of one value. */
+			assert_int_equal(weir_recv(NULL, rx, got, NULL), 0);
+			if (n > 1)
+				assert_int_equal(weir_recv_burst(NULL, rx,
+								 got + size, 5,
+								 NULL),
+						 n - 1);
+			assert_memory_equal(got, sent, n * size);
+			assert_int_equal(weir_receiver_len(rx), 0);
+		}
+		weir_sender_drop(tx);
+		weir_receiver_drop(rx);
+	}
+}
+
 static void
 numbers_that_make_no_sense_are_refused(void **state)
 {
@@ -698,6 +732,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(values_come_in_order, 1),
 		RIG_TEST(bursts_take_what_fits, 1),
+		RIG_TEST(bursts_go_round, 1),
 		RIG_TEST(numbers_that_make_no_sense_are_refused, 1),
 		RIG_TEST(unbounded_channel_grows_and_shrinks, 1),
 		RIG_TEST(senders_wait_for_room_in_their_order, 2),
