@@ -49,13 +49,12 @@ lock_try(struct lock *l)
 	return atomic_u32_load(&l->waiting, RELAXED) == 0 && lock_grab(l);
 }
 
-static inline void
-lock_acquire(struct lock *l)
+/* Somebody has it. Not inline: that would cost those who meet nobody registers. */
+static __attribute__((noinline, unused)) void
+lock_wait(struct lock *l)
 {
 	unsigned int spins = 0;
 
-	if (lock_grab(l))
-		return;
 	atomic_u32_fetch_add(&l->waiting, 1, RELAXED);
 	while (!lock_grab(l)) {
 		atomic_pause();
@@ -65,6 +64,13 @@ lock_acquire(struct lock *l)
 		}
 	}
 	atomic_u32_fetch_sub(&l->waiting, 1, RELAXED);
+}
+
+static inline void
+lock_acquire(struct lock *l)
+{
+	if (!lock_grab(l))
+		lock_wait(l);
 }
 
 /*

@@ -81,7 +81,7 @@ take_place(struct weir_context *ctx, struct weir_source *src,
 	/* A waiter that was cancelled leaves its place to the next. */
 	if (gone == NULL)
 		source_count_waiters(src, 1);
-	*place = weir__waker_of_task(ctx->task);
+	*place = context_waker(ctx);
 	return gone;
 }
 

@@ -15,6 +15,8 @@
  * R2 At most one thief is at work: claiming needs steal == real.
  * R3 Only the owner moves tail; a slot is written before tail passes it.
  * R4 Each task is claimed by exactly one successful swap of head.
+ * R5 Where there is no thief the owner alone changes head: a store does, and
+ *    a turn is one of three swaps cheaper.
  *
  * A claim needs no order of its own. The slots that it takes are below a tail
  * that was acquired, so their contents are there; and nobody writes to them before
@@ -29,42 +31,12 @@
 
 #include "queue/run_queue.h"
 
-#define MASK (RUN_QUEUE_SIZE - 1)
 #define HALF (RUN_QUEUE_SIZE / 2)
 
-static inline uint64_t
-pack(uint32_t steal, uint32_t real)
-{
-	return (uint64_t)steal << 32 | real;
-}
-
-static inline uint32_t
-steal_of(uint64_t head)
-{
-	return (uint32_t)(head >> 32);
-}
-
-static inline uint32_t
-real_of(uint64_t head)
-{
-	return (uint32_t)head;
-}
-
-static inline struct task *
-slot_get(const struct run_queue *q, uint32_t i)
-{
-	return atomic_ptr_load(&q->slots[i & MASK], RELAXED);
-}
-
-static inline void
-slot_set(struct run_queue *q, uint32_t i, struct task *t)
-{
-	atomic_ptr_store(&q->slots[i & MASK], t, RELAXED);
-}
-
 void
-weir__run_queue_init(struct run_queue *q)
+weir__run_queue_init(struct run_queue *q, bool alone)
 {
+	q->alone = alone;
 	atomic_u64_store(&q->head, 0, RELAXED);
 	atomic_u32_store(&q->tail, 0, RELAXED);
 }
@@ -73,13 +45,14 @@ weir__run_queue_init(struct run_queue *q)
 static bool
 take_half(struct run_queue *q, uint64_t head, struct task_chain *overflow)
 {
-	uint32_t real = real_of(head), i;
+	uint32_t real = run_queue_real_of(head), i;
 
-	if (!atomic_u64_cas(&q->head, &head, pack(real + HALF, real + HALF),
-			    RELAXED, RELAXED))
+	if (!atomic_u64_cas(&q->head, &head,
+			    run_queue_pack(real + HALF, real + HALF), RELAXED,
+			    RELAXED))
 		return false;
 	for (i = 0; i < HALF; i++)
-		task_chain_add(overflow, slot_get(q, real + i));
+		task_chain_add(overflow, run_queue_slot(q, real + i));
 	return true;
 }
 
@@ -90,43 +63,20 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
 	uint64_t head;
 
-	for (;;) {
-		/*
-		 * [queue:A1] pairs with the thief's end of copying: without it
-		 * the owner could overwrite a slot that is still being read.
-		 */
-		head = atomic_u64_load(&q->head, ACQUIRE);
-		if (likely(tail - steal_of(head) < RUN_QUEUE_SIZE))
-			break;
-		if (steal_of(head) != real_of(head) ||
+	while (!run_queue_push_owner(q, t)) {
+		head = atomic_u64_load(&q->head, RELAXED);
+		/* Thieves have made room meanwhile. */
+		if (tail - run_queue_steal_of(head) < RUN_QUEUE_SIZE)
+			continue;
+		if (run_queue_steal_of(head) != run_queue_real_of(head) ||
 		    take_half(q, head, overflow)) {
 			task_chain_add(overflow, t);
 			return;
 		}
 	}
-	slot_set(q, tail, t);
-	/* [queue:A3] the slot, and the task behind it, before the index. */
-	atomic_u32_store(&q->tail, tail + 1, RELEASE);
 }
 
-struct task *
-weir__run_queue_pop_owner(struct run_queue *q)
-{
-	uint64_t head = atomic_u64_load(&q->head, RELAXED), next;
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
-	uint32_t real;
-
-	do {
-		real = real_of(head);
-		if (real == tail)
-			return NULL;
-		next = steal_of(head) == real ? pack(real + 1, real + 1) :
-						pack(steal_of(head), real + 1);
-	} while (!atomic_u64_cas(&q->head, &head, next, RELAXED, RELAXED));
-	return slot_get(q, real);
-}
-
-/* Claims half of src, for a thief. Returns how many, from real_of(*head). */
+/* Claims half of src, for a thief. Returns how many, from the real one of *head. */
 static uint32_t
 claim_half(struct run_queue *src, uint64_t *head)
 {
@@ -134,9 +84,9 @@ claim_half(struct run_queue *src, uint64_t *head)
 
 	*head = atomic_u64_load(&src->head, RELAXED);
 	for (;;) {
-		if (steal_of(*head) != real_of(*head))
+		if (run_queue_steal_of(*head) != run_queue_real_of(*head))
 			return 0;
-		real = real_of(*head);
+		real = run_queue_real_of(*head);
 		/* [queue:A3] */
 		n = atomic_u32_load(&src->tail, ACQUIRE) - real;
 		n -= n / 2;
@@ -148,9 +98,10 @@ claim_half(struct run_queue *src, uint64_t *head)
 			continue;
 		}
 		/* From here on the slots are ours (R2, R4). */
-		if (atomic_u64_cas(&src->head, head,
-				   pack(steal_of(*head), real + n), RELAXED,
-				   RELAXED))
+		if (atomic_u64_cas(
+			    &src->head, head,
+			    run_queue_pack(run_queue_steal_of(*head), real + n),
+			    RELAXED, RELAXED))
 			return n;
 	}
 }
@@ -161,8 +112,9 @@ end_claim(struct run_queue *src, uint64_t head)
 	/* The owner may have popped meanwhile: steal catches up with real. */
 	/* [queue:A1] all slots were read before they are given back. */
 	while (!atomic_u64_cas(&src->head, &head,
-			       pack(real_of(head), real_of(head)), RELEASE,
-			       RELAXED))
+			       run_queue_pack(run_queue_real_of(head),
+					      run_queue_real_of(head)),
+			       RELEASE, RELAXED))
 		;
 }
 
@@ -175,18 +127,20 @@ weir__run_queue_steal(struct run_queue *src, struct run_queue *dst,
 	struct task *t;
 	uint64_t head;
 
+	WEIR_ASSERT(!src->alone, "R5");
 	/* Whoever steals is out of work, unless thieves still copy from it. */
 	if (weir__run_queue_room_owner(dst) < HALF)
 		return NULL;
 	n = claim_half(src, &head);
 	if (n == 0)
 		return NULL;
-	first = real_of(head);
+	first = run_queue_real_of(head);
 	for (i = 0; i + 1 < n; i++)
-		slot_set(dst, tail + i, slot_get(src, first + i));
+		run_queue_slot_set(dst, tail + i,
+				   run_queue_slot(src, first + i));
 	/* The youngest is run at once: it needs no slot. */
-	t = slot_get(src, first + n - 1);
-	end_claim(src, pack(first, first + n));
+	t = run_queue_slot(src, first + n - 1);
+	end_claim(src, run_queue_pack(first, first + n));
 	if (n > 1) {
 		/* [queue:A3] */
 		atomic_u32_store(&dst->tail, tail + n - 1, RELEASE);
@@ -198,7 +152,7 @@ weir__run_queue_steal(struct run_queue *src, struct run_queue *dst,
 unsigned int
 weir__run_queue_len_any(const struct run_queue *q)
 {
-	uint32_t real = real_of(atomic_u64_load(&q->head, RELAXED));
+	uint32_t real = run_queue_real_of(atomic_u64_load(&q->head, RELAXED));
 	uint32_t n = atomic_u32_load(&q->tail, RELAXED) - real;
 
 	/* The two loads are not one: tail may seem to be behind. */
@@ -212,5 +166,5 @@ weir__run_queue_room_owner(const struct run_queue *q)
 
 	/* [queue:A1] as in push. */
 	return RUN_QUEUE_SIZE -
-	       (tail - steal_of(atomic_u64_load(&q->head, ACQUIRE)));
+	       (tail - run_queue_steal_of(atomic_u64_load(&q->head, ACQUIRE)));
 }

@@ -22,6 +22,8 @@ struct run_queue {
 	struct atomic_u64 head weir_cache_aligned;
 	/* Written by the owner only. */
 	struct atomic_u32 tail weir_cache_aligned;
+	/* There is no other worker, nor will be: see run_queue.c, R5. */
+	bool alone;
 	/*
 	 * Slot i is the owner's while free, and a thief's while it is claimed.
 	 */
@@ -71,21 +73,91 @@ task_chain_pop(struct task_chain *c)
 	return t;
 }
 
+/* alone: nobody will ever steal from it. */
 void
-weir__run_queue_init(struct run_queue *q);
+weir__run_queue_init(struct run_queue *q, bool alone);
+
+static inline uint64_t
+run_queue_pack(uint32_t steal, uint32_t real)
+{
+	return (uint64_t)steal << 32 | real;
+}
+
+static inline uint32_t
+run_queue_steal_of(uint64_t head)
+{
+	return (uint32_t)(head >> 32);
+}
+
+static inline uint32_t
+run_queue_real_of(uint64_t head)
+{
+	return (uint32_t)head;
+}
+
+static inline struct task *
+run_queue_slot(const struct run_queue *q, uint32_t i)
+{
+	return atomic_ptr_load(&q->slots[i & (RUN_QUEUE_SIZE - 1)], RELAXED);
+}
+
+static inline void
+run_queue_slot_set(struct run_queue *q, uint32_t i, struct task *t)
+{
+	atomic_ptr_store(&q->slots[i & (RUN_QUEUE_SIZE - 1)], t, RELAXED);
+}
+
+/* Adds a task at the back; false if the queue is full. Owner. */
+static inline bool
+run_queue_push_owner(struct run_queue *q, struct task *t)
+{
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	/*
+	 * [queue:A1] pairs with the thief's end of copying: without it the owner
+	 * could overwrite a slot that is still being read.
+	 */
+	uint64_t head = atomic_u64_load(&q->head, ACQUIRE);
+
+	if (unlikely(tail - run_queue_steal_of(head) >= RUN_QUEUE_SIZE))
+		return false;
+	run_queue_slot_set(q, tail, t);
+	/* [queue:A3] the slot, and the task behind it, before the index. */
+	atomic_u32_store(&q->tail, tail + 1, RELEASE);
+	return true;
+}
 
 /*
- * Adds a task at the back. When the queue is full, `overflow` gets what has to
- * go to the inject queue, in order: the older half and the new task, or just
- * the new task if a thief is at work and room will appear. Owner.
+ * As run_queue_push_owner(). When the queue is full, `overflow` gets what has to
+ * go to the inject queue, in order: the older half and the new task, or just the
+ * new task if a thief is at work and room will appear. Owner.
  */
 void
 weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 			   struct task_chain *overflow);
 
 /* Takes the task at the front, or NULL. Owner. */
-struct task *
-weir__run_queue_pop_owner(struct run_queue *q);
+static inline struct task *
+run_queue_pop_owner(struct run_queue *q)
+{
+	uint64_t head = atomic_u64_load(&q->head, RELAXED), next;
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t steal, real;
+
+	do {
+		steal = run_queue_steal_of(head);
+		real = run_queue_real_of(head);
+		if (real == tail)
+			return NULL;
+		next = run_queue_pack(steal == real ? real + 1 : steal,
+				      real + 1);
+		/* R5 */
+		if (q->alone) {
+			atomic_u64_store(&q->head, next, RELAXED);
+			break;
+		}
+	} while (!atomic_u64_cas(&q->head, &head, next, RELAXED, RELAXED));
+	return run_queue_slot(q, real);
+}
 
 /*
  * Moves half of src, rounded up, to dst. Returns one of the tasks, which is in

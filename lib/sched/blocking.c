@@ -350,6 +350,7 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	}
 	state_init_unowned(&t->state);
 	t->shard = 0;
+	weir__owned_none(t);
 	rc = enqueue(rt, t);
 	if (rc == -EAGAIN) {
 		weir__cell_put(t);

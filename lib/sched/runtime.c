@@ -29,6 +29,7 @@
 
 #define OWNER (UINT64_C(1) << 62)
 #define INJECT_TARGET_US 200
+#define CLOCK_TARGET_US 1
 #define RECHECK_MIN_US 2
 #define RECHECK_MAX_US 1000
 /* Before the first measurement: about a microsecond a poll. */
@@ -103,7 +104,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->idle_bit = node->nb_places;
 	weir__handoff_init(&w->handoff);
 	atomic_u32_store(&w->park, rt->options.park, RELAXED);
-	weir__run_queue_init(&w->queue);
+	weir__run_queue_init(&w->queue, rt->nb_workers == 1);
 	weir__timers_init(&w->timers, &rt->clock);
 	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
 			      node->id);
@@ -239,6 +240,7 @@ create_empty(const struct weir_options *options)
 	rt->max_poll_gap = options->max_poll_gap_us * us;
 	rt->cross_node_age = options->cross_node_age_us * us;
 	rt->inject_target = INJECT_TARGET_US * us;
+	rt->clock_target = CLOCK_TARGET_US * us;
 	rt->recheck_min = RECHECK_MIN_US * us;
 	rt->recheck_max = RECHECK_MAX_US * us;
 	rt->adaptive_poll = options->adaptive_poll_us * us;

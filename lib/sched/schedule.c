@@ -61,28 +61,38 @@ notify_far(const struct node *from)
 	}
 }
 
-/* Work was put into `queue`, or into the node's inject queue if NULL (H3). */
-void
-weir__notify(struct node *node, const struct run_queue *queue)
+static __rte_noinline void
+notify_any(struct node *node, const struct run_queue *queue)
 {
-	const struct weir_runtime *rt = node->rt;
 	unsigned int backlog;
 
+	if (!idle_all_awake(&node->idle)) {
+		notify_one(node);
+		return;
+	}
+	backlog = queue != NULL ? weir__run_queue_len_any(queue) :
+				  weir__inject_len(&node->inject);
+	if (backlog >= weir__worth_taking(node))
+		notify_far(node);
+}
+
+static inline void
+notify(struct node *node, const struct run_queue *queue)
+{
 	/*
 	 * [sleep:F2] between the push and our look: the fence is the sleeper's.
 	 * Without it, a sleeper could go to the kernel beside the work.
 	 */
 	atomic_light_fence();
-	if (!idle_all_awake(&node->idle)) {
-		notify_one(node);
-		return;
-	}
-	if (likely(rt->nb_nodes == 1))
-		return;
-	backlog = queue != NULL ? weir__run_queue_len_any(queue) :
-				  weir__inject_len(&node->inject);
-	if (backlog >= weir__worth_taking(node))
-		notify_far(node);
+	if (unlikely(!idle_all_awake(&node->idle) || node->rt->nb_nodes > 1))
+		notify_any(node, queue);
+}
+
+/* Work was put into `queue`, or into the node's inject queue if NULL (H3). */
+void
+weir__notify(struct node *node, const struct run_queue *queue)
+{
+	notify(node, queue);
 }
 
 /* Gives back the references of notifications that nobody will run. */
@@ -140,16 +150,25 @@ weir__overflow(struct core *c, struct task_chain *overflow)
 	weir__inject(w->node, &w->node->inject, overflow);
 }
 
-static void
-push_queue(struct core *c, struct task *t)
+static __rte_noinline void
+push_full_queue(struct core *c, struct task *t)
 {
 	struct task_chain overflow;
 
 	task_chain_init(&overflow);
 	weir__run_queue_push_owner(&c->worker->queue, t, &overflow);
-	if (unlikely(overflow.n > 0))
+	if (overflow.n > 0)
 		weir__overflow(c, &overflow);
-	counter_add(&c->worker->counters, local_schedules, 1);
+}
+
+static inline void
+push_queue(struct core *c, struct task *t)
+{
+	struct worker *w = c->worker;
+
+	counter_add(&w->counters, local_schedules, 1);
+	if (unlikely(!run_queue_push_owner(&w->queue, t)))
+		push_full_queue(c, t);
 }
 
 /* To the back of this worker's queue, without a word to anyone. */
@@ -207,7 +226,7 @@ schedule_here(struct core *c, struct task *t)
 	push_queue(c, t);
 	/* Between tasks the worker counts what it got and tells then. */
 	if (c->ctx.running)
-		weir__notify(c->worker->node, &c->worker->queue);
+		notify(c->worker->node, &c->worker->queue);
 }
 
 /* To a worker's inbox, which may be retiring (workers.c, G1). */
@@ -297,14 +316,10 @@ init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 {
 	state_init(&t->state);
 	t->ops = ops;
-	t->next = NULL;
 	t->home = &home->home;
-	t->owned.next = NULL;
-	t->owned.prev = NULL;
 	t->worker = (uint16_t)attr->worker;
 	t->affinity = attr->affinity & 3;
 	t->join_waiter = NULL;
-	t->outcome = 0;
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	if (state != NULL)
 		memcpy(t->bytes, state, ops->state_size);

@@ -49,13 +49,16 @@ struct core {
 	struct task_chain deferred;
 
 	uint32_t tick;
+	uint32_t next_look;	  /* tick of the next look at the clock */
+	uint32_t clock_ticks;	  /* between two of those */
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
 	uint32_t inject_interval; /* ticks */
-	uint64_t now;		  /* TSC of this tick, or poll while parked */
-	uint64_t last_poll;	  /* TSC */
-	uint64_t busy_since;	  /* TSC up to which `busy` has been counted */
-	uint64_t tuned_at;	  /* TSC */
+	uint64_t
+		now; /* TSC of the last look at the clock, or poll while parked */
+	uint64_t last_poll;  /* TSC */
+	uint64_t busy_since; /* TSC up to which `busy` has been counted */
+	uint64_t tuned_at;   /* TSC */
 	uint32_t tuned_tick;
 	uint64_t mean_poll;  /* cycles a task poll takes, EWMA */
 	uint64_t idle_since; /* TSC; see park.c, Q3 */
@@ -155,6 +158,7 @@ struct weir_runtime {
 	uint64_t max_poll_gap; /* TSC cycles */
 	uint64_t cross_node_age;
 	uint64_t inject_target; /* cycles between looks at inject queues */
+	uint64_t clock_target;	/* and at the clock */
 	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
 	uint64_t recheck_max;
 	uint64_t adaptive_poll;	 /* TSC cycles without work before it pauses */
@@ -351,7 +355,7 @@ weir__poll_sources(struct core *c, uint64_t now);
 static inline bool
 fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 {
-	/* Each tick comes here: without timers, no look at the clock. */
+	/* Without timers, no look at the clock. */
 	if (likely(!timers_any(&w->timers)))
 		return false;
 	now = clock_at(w->timers.clock, now);

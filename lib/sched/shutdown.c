@@ -68,7 +68,7 @@ empty_worker(struct worker *w)
 	c->lifo = NULL;
 	weir__drop_chain(&c->local);
 	weir__drop_chain(&c->deferred);
-	while ((t = weir__run_queue_pop_owner(&w->queue)) != NULL)
+	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		weir__task_drop_notification(t);
 	weir__inject_finish(&w->inbox);
 }

@@ -5,13 +5,15 @@
  * park.
  *
  * L1 Pending work never keeps a worker from its sources: maintenance comes
- *    after event_interval ticks, or when max_poll_gap has passed, whichever is
- *    first.
+ *    after event_interval ticks, or when max_poll_gap is seen to have passed,
+ *    whichever is first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
  *    inject_interval ticks, those of nodes without workers every other time,
  *    and the local chain has every other turn.
- * L3 Timers are looked at each tick: one compare with the time at hand.
+ * L3 Timers are looked at whenever the clock is. To read it costs as much as
+ *    half of a short task's turn, so it is read every tick while those take a
+ *    microsecond, and every CLOCK_TICKS_MAX at most while they are shorter.
  * L4 A worker parks only with nothing of its own to run; see park.c.
  */
 
@@ -24,6 +26,9 @@
 /* Bounds of the self-tuned interval, in ticks. */
 #define INJECT_INTERVAL_MIN 2u
 #define INJECT_INTERVAL_MAX 127u
+
+/* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
+#define CLOCK_TICKS_MAX 8u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
@@ -51,24 +56,34 @@ weir__poll_sources(struct core *c, uint64_t now)
 	rte_rcu_qsbr_quiescent(w->rt->sources.qsbr, w->index);
 }
 
+static uint32_t
+within(uint64_t n, uint32_t least, uint32_t most)
+{
+	return n < least ? least : (uint32_t)RTE_MIN(n, most);
+}
+
 /*
  * Sets how often the inject queues come first, so that it is about every
- * inject_target cycles. The mean leans to the past by seven eighths.
+ * inject_target cycles, and how often the clock is read (L3). The mean leans to
+ * the past by seven eighths.
  */
 static void
-tune_inject(struct core *c, uint64_t now)
+tune(struct core *c, uint64_t now)
 {
 	const struct weir_runtime *rt = c->worker->rt;
 	uint32_t ticks = c->tick - c->tuned_tick;
-	uint64_t mean, interval;
+	uint64_t mean;
 
-	if (rt->options.inject_interval != 0 || ticks == 0)
+	if (ticks == 0)
 		return;
 	mean = (now - c->tuned_at) / ticks;
 	c->mean_poll = (7 * c->mean_poll + mean) / 8;
-	interval = rt->inject_target / (c->mean_poll + 1);
-	interval = RTE_MAX(interval, INJECT_INTERVAL_MIN);
-	c->inject_interval = RTE_MIN((uint32_t)interval, INJECT_INTERVAL_MAX);
+	c->clock_ticks = within(rt->clock_target / (c->mean_poll + 1), 1,
+				CLOCK_TICKS_MAX);
+	if (rt->options.inject_interval == 0)
+		c->inject_interval =
+			within(rt->inject_target / (c->mean_poll + 1),
+			       INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
 	c->tuned_at = now;
 	c->tuned_tick = c->tick;
 }
@@ -78,7 +93,7 @@ static void
 maintenance(struct core *c, uint64_t now)
 {
 	c->next_event = c->tick + c->worker->rt->options.event_interval;
-	tune_inject(c, now);
+	tune(c, now);
 	count_busy(c, now);
 	weir__poll_sources(c, now);
 	weir__schedule_deferred(c);
@@ -99,7 +114,7 @@ take_local(struct core *c)
 	c->local_first = !c->local_first;
 	if (c->local.n > 0 && c->local_first)
 		return task_chain_pop(&c->local);
-	t = weir__run_queue_pop_owner(&c->worker->queue);
+	t = run_queue_pop_owner(&c->worker->queue);
 	return t != NULL ? t : task_chain_pop(&c->local);
 }
 
@@ -256,22 +271,34 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
 	return until != NULL && weir_join_ended(until);
 }
 
+/* Reads the clock, for timers and for the sources (L1, L3). */
+static void
+look(struct core *c)
+{
+	unsigned int fired = 0;
+
+	c->now = rte_rdtsc();
+	fire_timers(c->worker, c->now, &fired);
+	if ((int32_t)(c->tick - c->next_event) >= 0 ||
+	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
+		maintenance(c, c->now);
+	c->next_look =
+		c->tick + RTE_MIN(c->clock_ticks, c->next_event - c->tick);
+}
+
 static void
 loop(struct core *c, const struct weir_join *until, enum driver driver)
 {
-	unsigned int fired = 0;
 	struct task *t;
 
 	while (!done(c, until, driver)) {
 		c->tick++;
-		c->now = rte_rdtsc();
-		fire_timers(c->worker, c->now, &fired);
-		if ((int32_t)(c->tick - c->next_event) >= 0 ||
-		    c->now - c->last_poll > c->worker->rt->max_poll_gap)
-			maintenance(c, c->now);
+		if ((int32_t)(c->tick - c->next_look) >= 0)
+			look(c);
 		t = next_task(c);
 		if (t == NULL) {
 			/* Our own packets, and who yielded, before others' tasks. */
+			c->now = rte_rdtsc();
 			maintenance(c, c->now);
 			t = next_task(c);
 		}

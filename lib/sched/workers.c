@@ -75,7 +75,7 @@ move_tasks(struct core *c)
 	if (c->lifo != NULL)
 		task_chain_add(&shared, c->lifo);
 	c->lifo = NULL;
-	while ((t = weir__run_queue_pop_owner(&w->queue)) != NULL)
+	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		task_chain_add(&shared, t);
 	weir__inject(w->node, &w->node->inject, &shared);
 	while ((t = task_chain_pop(&c->local)) != NULL)

@@ -194,7 +194,7 @@ block(struct oneshot *o)
 static uint64_t
 put_task(struct weir_context *ctx, struct oneshot *o, struct wait *w)
 {
-	struct weir_waker *waker = weir__waker_of_task(ctx->task);
+	struct weir_waker *waker = context_waker(ctx);
 	uint64_t word = put_waker(o, waker);
 
 	if (likely(word == ONESHOT_EMPTY)) {

@@ -185,7 +185,7 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 	w->task = ctx->task;
 	w->place = place;
 	w->n = n;
-	join_line(s, w, weir__waker_of_task(ctx->task), side);
+	join_line(s, w, context_waker(ctx), side);
 	return WEIR_PENDING;
 }
 

@@ -52,7 +52,8 @@ drop_waiter(struct task *t)
 static void
 end_handle(struct task *t)
 {
-	if (!(state_load(&t->state) & STATE_JOIN_WAKER))
+	if (t->join_waiter != NULL &&
+	    !(state_load(&t->state) & STATE_JOIN_WAKER))
 		drop_waiter(t);
 	if (state_join_end(&t->state))
 		weir__cell_put(t);
@@ -103,7 +104,7 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 		if ((word & STATE_JOIN_WAKER) &&
 		    weir__waker_same(t->join_waiter, ctx->task))
 			return WEIR_PENDING;
-		if (set_waiter(t, weir__waker_of_task(ctx->task)))
+		if (set_waiter(t, context_waker(ctx)))
 			return WEIR_PENDING;
 	}
 	return take(t, result);

@@ -42,6 +42,13 @@ weir__owned_init(struct owned *o, unsigned int nb_workers)
 	}
 }
 
+void
+weir__owned_none(struct task *t)
+{
+	t->owned.next = NULL;
+	t->owned.prev = NULL;
+}
+
 bool
 weir__owned_insert(struct owned *o, struct task *t, unsigned int hint)
 {
@@ -57,6 +64,8 @@ weir__owned_insert(struct owned *o, struct task *t, unsigned int hint)
 		atomic_u64_add_owner(&s->count, 1);
 	}
 	lock_release(&s->lock);
+	if (unlikely(!bound))
+		weir__owned_none(t);
 	return bound;
 }
 

@@ -58,6 +58,10 @@ weir__owned_init(struct owned *o, unsigned int nb_workers);
 bool
 weir__owned_insert(struct owned *o, struct task *t, unsigned int hint);
 
+/* The task is not to be on any list. */
+void
+weir__owned_none(struct task *t);
+
 /* False if it was never inserted: there is no reference to give back then. */
 bool
 weir__owned_remove(struct task *t);

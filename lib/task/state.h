@@ -29,6 +29,9 @@
  *    to the completing thread from COMPLETE on while it is set, which it stays
  *    if the waiter is a task's waker: that one is used up.
  * T5 The cell is given back by whoever takes the last reference, once.
+ * T6 A poll may give one reference to its own task away before it is counted: the
+ *    swap that ends the poll counts it. Until then the poll has one itself, and
+ *    the owned list another, so the word has one at least.
  */
 
 #include "base/atomic.h"
@@ -126,8 +129,9 @@ enum state_idle {
 	STATE_IDLE_CANCEL,   /* cancelled meanwhile: still RUNNING, drop it */
 };
 
+/* owed: 1 if the poll gave a reference away that is not counted yet (T6). */
 static inline enum state_idle
-state_to_idle(struct task_state *s)
+state_to_idle(struct task_state *s, unsigned int owed)
 {
 	uint64_t old = state_load(s), to;
 	enum state_idle next;
@@ -136,7 +140,7 @@ state_to_idle(struct task_state *s)
 		WEIR_ASSERT(old & STATE_RUNNING, "T1");
 		if (unlikely(old & STATE_CANCELLED))
 			return STATE_IDLE_CANCEL;
-		to = old & ~STATE_RUNNING;
+		to = (old & ~STATE_RUNNING) + owed * STATE_REF_ONE;
 		if (old & STATE_NOTIFIED) {
 			next = STATE_IDLE_NOTIFIED;
 		} else {
@@ -153,22 +157,24 @@ state_to_idle(struct task_state *s)
  * Gives STATE_IDLE_NOTIFIED or STATE_IDLE_CANCEL.
  */
 static inline enum state_idle
-state_to_yielded(struct task_state *s)
+state_to_yielded(struct task_state *s, unsigned int owed)
 {
-	uint64_t old = state_load(s);
+	uint64_t old = state_load(s), to;
 
 	do {
 		WEIR_ASSERT(old & STATE_RUNNING, "T1");
 		if (unlikely(old & STATE_CANCELLED))
 			return STATE_IDLE_CANCEL;
-	} while (!state_swap(s, &old, (old & ~STATE_RUNNING) | STATE_NOTIFIED));
+		to = (old & ~STATE_RUNNING) | STATE_NOTIFIED;
+	} while (!state_swap(s, &old, to + owed * STATE_REF_ONE));
 	return STATE_IDLE_NOTIFIED;
 }
 
 /* RUNNING to COMPLETE: what is left to do? */
 enum state_complete {
-	STATE_COMPLETE_DONE,  /* the handle has the rest; our refs are gone */
-	STATE_COMPLETE_DROP,  /* nobody takes the outcome; our refs are here */
+	STATE_COMPLETE_DONE, /* the handle has the rest; our refs are gone */
+	STATE_COMPLETE_DROP, /* nobody takes the outcome; our refs are here */
+	STATE_COMPLETE_LAST, /* as DROP, and nobody else has a ref: no change */
 	STATE_COMPLETE_WAKER, /* the waiter is ours to wake; so are our refs */
 };
 
@@ -183,6 +189,9 @@ state_to_complete(struct task_state *s, unsigned int refs)
 			    "T1");
 		to = (old & ~STATE_RUNNING) | STATE_COMPLETE;
 		if (!(old & STATE_JOIN_INTEREST)) {
+			/* There is nobody to tell, and nobody who could come. */
+			if (state_refs(old) == refs)
+				return STATE_COMPLETE_LAST;
 			next = STATE_COMPLETE_DROP;
 		} else if (old & STATE_JOIN_WAKER) {
 			next = STATE_COMPLETE_WAKER;

@@ -43,7 +43,7 @@ wake_joiner(struct task *t, unsigned int refs)
 	struct weir_waker *waiter = t->join_waiter;
 	bool last;
 
-	if (likely(weir__waker_is_task(waiter))) {
+	if (likely(waker_is_task(waiter))) {
 		last = state_ref_dec(&t->state, refs);
 	} else {
 		weir_waker_wake_by_ref(waiter);
@@ -76,7 +76,18 @@ end_task(struct task *t, int32_t outcome, unsigned int refs)
 		if (state_ref_dec(&t->state, refs))
 			weir__cell_put(t);
 		break;
+	case STATE_COMPLETE_LAST:
+		weir__join_drop_outcome(t);
+		weir__cell_put(t);
+		break;
 	}
+}
+
+/* References that end with a poll. */
+static unsigned int
+refs_of_poll(const struct weir_context *ctx)
+{
+	return ctx->owes ? 0 : 1;
 }
 
 static enum task_next
@@ -84,8 +95,8 @@ after_pending(struct task *t, struct weir_context *ctx)
 {
 	enum state_idle idle;
 
-	idle = ctx->yield ? state_to_yielded(&t->state) :
-			    state_to_idle(&t->state);
+	idle = ctx->yield ? state_to_yielded(&t->state, ctx->owes) :
+			    state_to_idle(&t->state, ctx->owes);
 	switch (idle) {
 	case STATE_IDLE_WAIT:
 		return TASK_NEXT_NOTHING;
@@ -97,7 +108,7 @@ after_pending(struct task *t, struct weir_context *ctx)
 	case STATE_IDLE_CANCEL:
 		break;
 	}
-	end_task(t, -ECANCELED, 1);
+	end_task(t, -ECANCELED, refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
 }
 
@@ -120,15 +131,16 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	}
 	ctx->task = t;
 	ctx->yield = false;
+	ctx->owes = false;
 	atomic_u32_add_owner(&t->polls, 1);
 	task_hook(t, task_before_poll);
 	rc = t->ops->poll(ctx, t->bytes);
 	task_hook(t, task_after_poll);
-	weir_context_budget_resume(ctx);
+	context_resume(ctx);
 	ctx->task = NULL;
 	if (rc == WEIR_PENDING)
 		return after_pending(t, ctx);
-	end_task(t, outcome_of(rc), 1);
+	end_task(t, outcome_of(rc), refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
 }
 
@@ -221,8 +233,5 @@ void
 weir_context_budget_resume(struct weir_context *ctx)
 {
 	context_check(ctx);
-	if (likely(!ctx->suspended))
-		return;
-	ctx->suspended = false;
-	ctx->budget = ctx->kept;
+	context_resume(ctx);
 }

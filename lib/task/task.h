@@ -68,6 +68,7 @@ struct weir_context {
 	struct core *core;
 	uint32_t budget;
 	bool yield;	    /* asked to go to the back of the queue */
+	bool owes;	    /* gave a reference away (state.h, T6) */
 	bool running;	    /* a task has its turn: poll, drop, end */
 	bool out_of_budget; /* asked because its budget was empty */
 	bool suspended;	    /* the budget is set aside, in `kept` */
@@ -81,6 +82,7 @@ context_reset(struct weir_context *ctx)
 	ctx->task = NULL;
 	ctx->running = false;
 	ctx->yield = false;
+	ctx->owes = false;
 	ctx->out_of_budget = false;
 	ctx->suspended = false;
 }
@@ -105,6 +107,16 @@ static inline void
 context_charge(struct weir_context *ctx, uint32_t units)
 {
 	ctx->budget = units < ctx->budget ? ctx->budget - units : 0;
+}
+
+/* The budget that was set aside is that of the poll again. */
+static inline void
+context_resume(struct weir_context *ctx)
+{
+	if (likely(!ctx->suspended))
+		return;
+	ctx->suspended = false;
+	ctx->budget = ctx->kept;
 }
 
 /* A hook for the task, if there is one. */
@@ -160,6 +172,8 @@ struct task_watcher {
  * A waker for the task, for a thread that is blocked, or for a watcher; see
  * waker.c.
  */
+#define WAKER_PARKER ((uintptr_t)1)
+#define WAKER_WATCHER ((uintptr_t)2)
 struct thread_parker;
 struct weir_waker *
 weir__waker_of_parker(struct thread_parker *p);
@@ -168,8 +182,12 @@ weir__waker_of_watcher(struct task_watcher *w);
 bool
 weir__waker_same(const struct weir_waker *w, const struct task *t);
 /* No thread's and no watcher's? */
-bool
-weir__waker_is_task(const struct weir_waker *w);
+static inline bool
+waker_is_task(const struct weir_waker *w)
+{
+	return ((uintptr_t)w & (WAKER_PARKER | WAKER_WATCHER)) == 0;
+}
+
 /* Can it wake nobody any more? */
 bool
 weir__waker_ended(const struct weir_waker *w);
@@ -185,9 +203,15 @@ weir__join_watch(struct weir_join *join, struct weir_waker *waker);
 void
 weir__join_unwatch(struct weir_join *join);
 
-/* A new reference, as waker. */
-struct weir_waker *
-weir__waker_of_task(struct task *t);
+/* A waker of the task that is being polled. The first one costs nothing (T6). */
+static inline struct weir_waker *
+context_waker(struct weir_context *ctx)
+{
+	if (ctx->owes)
+		state_ref_inc(&ctx->task->state);
+	ctx->owes = true;
+	return (struct weir_waker *)ctx->task;
+}
 
 static inline bool
 task_is_local(const struct task *t)

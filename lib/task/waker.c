@@ -20,25 +20,16 @@
 #include "task/parker.h"
 #include "task/task.h"
 
-#define PARKER_BIT ((uintptr_t)1)
-#define WATCHER_BIT ((uintptr_t)2)
-
-bool
-weir__waker_is_task(const struct weir_waker *w)
-{
-	return ((uintptr_t)w & (PARKER_BIT | WATCHER_BIT)) == 0;
-}
-
 static struct thread_parker *
 parker_of(struct weir_waker *w)
 {
-	return (struct thread_parker *)((uintptr_t)w & ~PARKER_BIT);
+	return (struct thread_parker *)((uintptr_t)w & ~WAKER_PARKER);
 }
 
 static struct task_watcher *
 watcher_of(struct weir_waker *w)
 {
-	return (struct task_watcher *)((uintptr_t)w & ~WATCHER_BIT);
+	return (struct task_watcher *)((uintptr_t)w & ~WAKER_WATCHER);
 }
 
 static struct task *
@@ -51,7 +42,7 @@ task_of(struct weir_waker *w)
 static void
 wake_other(struct weir_waker *w)
 {
-	if (((uintptr_t)w & PARKER_BIT) != 0)
+	if (((uintptr_t)w & WAKER_PARKER) != 0)
 		weir__parker_unpark(parker_of(w));
 	else
 		watcher_of(w)->ended(watcher_of(w));
@@ -60,20 +51,13 @@ wake_other(struct weir_waker *w)
 struct weir_waker *
 weir__waker_of_parker(struct thread_parker *p)
 {
-	return (struct weir_waker *)((uintptr_t)p | PARKER_BIT);
+	return (struct weir_waker *)((uintptr_t)p | WAKER_PARKER);
 }
 
 struct weir_waker *
 weir__waker_of_watcher(struct task_watcher *w)
 {
-	return (struct weir_waker *)((uintptr_t)w | WATCHER_BIT);
-}
-
-struct weir_waker *
-weir__waker_of_task(struct task *t)
-{
-	state_ref_inc(&t->state);
-	return (struct weir_waker *)t;
+	return (struct weir_waker *)((uintptr_t)w | WAKER_WATCHER);
 }
 
 bool
@@ -85,7 +69,7 @@ weir__waker_same(const struct weir_waker *w, const struct task *t)
 bool
 weir__waker_ended(const struct weir_waker *w)
 {
-	return weir__waker_is_task(w) &&
+	return waker_is_task(w) &&
 	       (state_load(&((const struct task *)w)->state) & STATE_COMPLETE);
 }
 
@@ -93,13 +77,13 @@ struct weir_waker *
 weir_context_waker(struct weir_context *ctx)
 {
 	context_check(ctx);
-	return weir__waker_of_task(ctx->task);
+	return context_waker(ctx);
 }
 
 struct weir_waker *
 weir_waker_clone(struct weir_waker *waker)
 {
-	if (weir__waker_is_task(waker))
+	if (waker_is_task(waker))
 		state_ref_inc(&task_of(waker)->state);
 	return waker;
 }
@@ -109,7 +93,7 @@ weir_waker_wake(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (!weir__waker_is_task(waker)) {
+	if (!waker_is_task(waker)) {
 		wake_other(waker);
 		return;
 	}
@@ -140,7 +124,7 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 {
 	struct task *t;
 
-	if (!weir__waker_is_task(waker)) {
+	if (!waker_is_task(waker)) {
 		wake_other(waker);
 		return;
 	}
@@ -152,6 +136,6 @@ weir_waker_wake_by_ref(struct weir_waker *waker)
 void
 weir_waker_drop(struct weir_waker *waker)
 {
-	if (waker != NULL && weir__waker_is_task(waker))
+	if (waker != NULL && waker_is_task(waker))
 		weir__task_ref_dec(task_of(waker));
 }

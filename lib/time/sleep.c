@@ -31,7 +31,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	if (now >= cycles)
 		return weir_context_spend(ctx, 1);
 	weir__timer_arm(ts, t, now >> clock->tick_shift, due,
-			weir__waker_of_task(ctx->task));
+			context_waker(ctx));
 	return WEIR_PENDING;
 }
 

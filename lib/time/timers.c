@@ -151,7 +151,7 @@ weir__timer_watch(struct timer *t, struct weir_context *ctx)
 		return false;
 	if (!weir__waker_same(t->waiter, ctx->task)) {
 		old = t->waiter;
-		t->waiter = weir__waker_of_task(ctx->task);
+		t->waiter = context_waker(ctx);
 	}
 	lock_release(&ts->lock);
 	weir_waker_drop(old);

@@ -409,17 +409,17 @@ steal(struct weir_runtime *rt)
 	struct task_chain overflow;
 	unsigned int i, k;
 
-	weir__run_queue_init(&victim);
-	weir__run_queue_init(&thief);
+	weir__run_queue_init(&victim, false);
+	weir__run_queue_init(&thief, false);
 	task_chain_init(&overflow);
 	for (i = 0; i < operations; i++) {
 		for (k = 0; k < STOLEN_FROM; k++)
 			weir__run_queue_push_owner(&victim, &tasks[k],
 						   &overflow);
 		measured(steal_once, rt);
-		while (weir__run_queue_pop_owner(&victim) != NULL)
+		while (run_queue_pop_owner(&victim) != NULL)
 			;
-		while (weir__run_queue_pop_owner(&thief) != NULL)
+		while (run_queue_pop_owner(&thief) != NULL)
 			;
 	}
 }

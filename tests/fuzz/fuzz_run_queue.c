@@ -59,8 +59,9 @@ begin(struct fuzz_input *in)
 	memset(models, 0, sizeof(models));
 	for (i = 0; i < QUEUES; i++) {
 		first = 0u - fuzz_u8(in);
-		weir__run_queue_init(&queues[i]);
-		atomic_u64_store(&queues[i].head, pack(first, first), RELAXED);
+		weir__run_queue_init(&queues[i], false);
+		atomic_u64_store(&queues[i].head, run_queue_pack(first, first),
+				 RELAXED);
 		atomic_u32_store(&queues[i].tail, first, RELAXED);
 	}
 }
@@ -93,7 +94,7 @@ push(unsigned int i)
 static void
 pop(unsigned int i)
 {
-	struct task *t = weir__run_queue_pop_owner(&queues[i]), *expected;
+	struct task *t = run_queue_pop_owner(&queues[i]), *expected;
 	struct model *m = &models[i];
 
 	if (m->n == 0) {
@@ -153,14 +154,15 @@ static void
 end_steal(unsigned int i)
 {
 	struct model *m = &models[i];
-	uint32_t first = real_of(m->claim);
+	uint32_t first = run_queue_real_of(m->claim);
 	unsigned int k;
 
 	if (m->nb_claimed == 0)
 		return;
 	for (k = 0; k < m->nb_claimed; k++)
-		fuzz_check(slot_get(&queues[i], first + k) == m->claimed[k]);
-	end_claim(&queues[i], pack(first, first + m->nb_claimed));
+		fuzz_check(run_queue_slot(&queues[i], first + k) ==
+			   m->claimed[k]);
+	end_claim(&queues[i], run_queue_pack(first, first + m->nb_claimed));
 	m->nb_claimed = 0;
 	m->lag = 0;
 }

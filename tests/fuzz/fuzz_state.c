@@ -36,6 +36,7 @@ static struct {
 	bool handle;
 	enum runner runner;
 	unsigned int wakers;
+	bool owed; /* one of those is not counted yet */
 	/* How far things are. */
 	bool owned;	/* it began on an owned list */
 	bool shut_down; /* which comes to a task once */
@@ -48,7 +49,7 @@ static unsigned int
 model_refs(void)
 {
 	return m.listed + m.queued + m.handle + m.wakers +
-	       (m.runner == RUNNER_POLLER);
+	       (m.runner == RUNNER_POLLER) - m.owed;
 }
 
 static uint64_t
@@ -117,13 +118,15 @@ pend(bool yield)
 
 	if (m.runner != RUNNER_POLLER || m.complete || m.must_end || !m.owned)
 		return;
-	got = yield ? state_to_yielded(&state) : state_to_idle(&state);
+	got = yield ? state_to_yielded(&state, m.owed) :
+		      state_to_idle(&state, m.owed);
 	if (m.cancelled) {
 		fuzz_check(got == STATE_IDLE_CANCEL);
 		m.must_end = true;
 		return;
 	}
 	m.running = false;
+	m.owed = false;
 	m.runner = RUNNER_NONE;
 	if (yield)
 		m.notified = true;
@@ -140,9 +143,10 @@ pend(bool yield)
 static unsigned int
 runner_refs(void)
 {
-	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER);
+	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER) - m.owed;
 
 	m.listed = false;
+	m.owed = false;
 	m.runner = RUNNER_NONE;
 	return refs;
 }
@@ -157,12 +161,23 @@ complete(void)
 	if (m.runner == RUNNER_NONE || m.complete)
 		return;
 	m.drops++;
-	refs = m.listed + (m.runner == RUNNER_POLLER);
+	refs = m.listed + (m.runner == RUNNER_POLLER) - m.owed;
 	got = state_to_complete(&state, refs);
+	if (got == STATE_COMPLETE_LAST) {
+		fuzz_check(!m.join_interest && refs == model_refs());
+		fuzz_check(state_load(&state) == model_word());
+		/* The word is as it was, and nobody looks at it again. */
+		m.complete = true;
+		m.running = false;
+		runner_refs();
+		check_free(true);
+		atomic_u64_store(&state.word, model_word(), RELAXED);
+		return;
+	}
 	m.running = false;
 	m.complete = true;
 	if (!m.join_interest) {
-		fuzz_check(got == STATE_COMPLETE_DROP);
+		fuzz_check(got == STATE_COMPLETE_DROP && refs < model_refs());
 	} else if (m.join_waker) {
 		fuzz_check(got == STATE_COMPLETE_WAKER);
 	} else {
@@ -243,7 +258,11 @@ make_waker(void)
 
 	if (m.wakers == WAKERS_MAX || (!by_poll && !m.handle && m.wakers == 0))
 		return;
-	state_ref_inc(&state);
+	/* T6: the poll of a task that is on its list has one on credit. */
+	if (by_poll && m.listed && !m.owed)
+		m.owed = true;
+	else
+		state_ref_inc(&state);
 	m.wakers++;
 }
 

@@ -86,7 +86,8 @@ MODEL(barrier_woken, "one that waits there is woken for something else", 2, 1)
 
 	begin(2);
 	join = waiter_spawn(arrive, barrier, went_on);
-	model_thread("waker", wake, weir__waker_of_task((struct task *)join));
+	model_thread("waker", wake,
+		     weir_waker_clone((struct weir_waker *)join));
 	waiter_detach(join);
 	arrive_too(barrier);
 	end();

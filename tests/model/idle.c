@@ -41,7 +41,7 @@ MODEL(idle_claimed, "a sleeper that is claimed finds what it is claimed for", 3,
       3)
 {
 	weir__idle_init(&idle, 2);
-	weir__run_queue_init(&queue);
+	weir__run_queue_init(&queue, false);
 	weir__idle_sleep(&idle, 0, false);
 	model_thread("notifier", push_and_notify, NULL);
 	while (!weir__idle_claimed(&idle, 0))
@@ -49,7 +49,7 @@ MODEL(idle_claimed, "a sleeper that is claimed finds what it is claimed for", 3,
 	check_pushed();
 	model_join_all();
 	end(1, 0);
-	rig_see(weir__run_queue_pop_owner(&queue));
+	rig_see(run_queue_pop_owner(&queue));
 	rig_check_seen(1);
 }
 
@@ -69,7 +69,7 @@ MODEL(idle_wake_self, "two get up by themselves beside a claim", 3, 3)
 	static const unsigned int bits[] = { 0, 1 };
 
 	weir__idle_init(&idle, 2);
-	weir__run_queue_init(&queue);
+	weir__run_queue_init(&queue, false);
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
 	model_thread("notifier", push_and_notify, NULL);
@@ -77,7 +77,7 @@ MODEL(idle_wake_self, "two get up by themselves beside a claim", 3, 3)
 	rise((void *)(uintptr_t)&bits[1]);
 	model_join_all();
 	end(0, 0);
-	rig_see(weir__run_queue_pop_owner(&queue));
+	rig_see(run_queue_pop_owner(&queue));
 	rig_check_seen(1);
 }
 

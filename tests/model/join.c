@@ -313,7 +313,7 @@ MODEL(join_hand_on, "a task awaits in the place of another", 2, 1)
 
 	scheduler_start(2);
 	h.join = scheduler_spawn(&told_ops, NULL);
-	h.waker = weir__waker_of_task((struct task *)h.join);
+	h.waker = weir_waker_clone((struct weir_waker *)h.join);
 	weir_join_detach(scheduler_spawn(&leaving_it_ops, &h));
 	check_end(3, 1);
 	model_check(results_taken == 1);

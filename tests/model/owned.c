@@ -99,7 +99,7 @@ MODEL(owned_walk_end, "a walk beside a task's end", 2, 1)
 	for (i = 0; i < 3; i++)
 		join[i] = spawn(i == 1);
 	walker = model_thread("walker", walk, NULL);
-	end_by_mail(weir__waker_of_task((struct task *)join[1]));
+	end_by_mail(weir_waker_clone((struct weir_waker *)join[1]));
 	model_join(walker);
 	model_check(visits[1] == 1 && visits[2] <= 1 && visits[3] == 1);
 	for (i = 0; i < 3; i++)

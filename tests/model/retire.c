@@ -57,7 +57,7 @@ run(struct core *c)
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	if (t == NULL)
-		t = weir__run_queue_pop_owner(&c->worker->queue);
+		t = run_queue_pop_owner(&c->worker->queue);
 	if (t == NULL)
 		t = weir__take_inject(c);
 	if (t == NULL)
@@ -142,7 +142,7 @@ MODEL(retire_all, "all that a worker has goes on, beside a thief", 2, 1)
 	spawn_for_0(0);
 	c->lifo = NULL;
 	weir_join_detach(runtime_spawn(rt, &once_ops, 1));
-	c->lifo = weir__run_queue_pop_owner(&c->worker->queue);
+	c->lifo = run_queue_pop_owner(&c->worker->queue);
 	weir_join_detach(runtime_spawn(rt, &once_ops, 2));
 	runtime_leave();
 	model_thread("worker 0", retire_0, NULL);

@@ -18,7 +18,7 @@ make_queue(void)
 {
 	struct run_queue *q = model_alloc(sizeof(*q));
 
-	weir__run_queue_init(q);
+	weir__run_queue_init(q, false);
 	model_exclusive(q->slots, sizeof(q->slots));
 	return q;
 }
@@ -45,7 +45,7 @@ push(void)
 static bool
 pop(struct run_queue *q)
 {
-	struct task *t = weir__run_queue_pop_owner(q);
+	struct task *t = run_queue_pop_owner(q);
 
 	if (t != NULL)
 		rig_see(t);
@@ -71,7 +71,7 @@ steal(void *arg)
 	unsigned int n;
 
 	(void)arg;
-	weir__run_queue_init(own);
+	weir__run_queue_init(own, false);
 	n = steal_to(queue, own);
 	if (n > 0)
 		model_check(weir__run_queue_len_any(own) == n - 1);
@@ -97,7 +97,7 @@ steal_from_second(void *arg)
 	struct run_queue *own = model_alloc(sizeof(*own));
 
 	(void)arg;
-	weir__run_queue_init(own);
+	weir__run_queue_init(own, false);
 	steal_to(second, own);
 	while (pop(own))
 		;

@@ -113,7 +113,8 @@ MODEL(semaphore_woken, "a task that waits is woken for something else", 2, 1)
 
 	begin(0, 1);
 	join = waiter_spawn(acquire, sem, keep);
-	model_thread("waker", wake, weir__waker_of_task((struct task *)join));
+	model_thread("waker", wake,
+		     weir_waker_clone((struct weir_waker *)join));
 	model_thread("releaser", release, sem);
 	waiter_detach(join);
 	end(1, 0);

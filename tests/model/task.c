@@ -65,7 +65,7 @@ spawn_reader(unsigned int letters)
 static struct weir_waker *
 waker_of(struct weir_join *join)
 {
-	return weir__waker_of_task((struct task *)join);
+	return weir_waker_clone((struct weir_waker *)join);
 }
 
 static void

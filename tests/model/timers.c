@@ -36,7 +36,8 @@ static void
 arm(unsigned int i, uint64_t due)
 {
 	timer[i] = model_alloc(sizeof(*timer[i]));
-	weir__timer_arm(here, timer[i], 0, due, weir__waker_of_task(waiter));
+	weir__timer_arm(here, timer[i], 0, due,
+			weir_waker_clone((struct weir_waker *)waiter));
 }
 
 static void

@@ -74,7 +74,8 @@ MODEL(wait_group_end, "a task that is woken early ends the group at once", 2, 1)
 	parts[1] = 1;
 	join = waiter_spawn(wait_for_all, group, end_group);
 	model_thread("doer", do_part, &parts[0]);
-	model_thread("waker", wake, weir__waker_of_task((struct task *)join));
+	model_thread("waker", wake,
+		     weir_waker_clone((struct weir_waker *)join));
 	waiter_detach(join);
 	scheduler_end();
 	model_check(waited == 1 && waiter_drops == 1);

@@ -104,7 +104,7 @@ make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
 	weir__source_set_init(&w->sources, &workers_rt->sources, &w->sleeper, i,
 			      0);
 	w->sources.closed = false;
-	weir__run_queue_init(&w->queue);
+	weir__run_queue_init(&w->queue, false);
 	weir__timers_init(&w->timers, &workers_rt->clock);
 	weir__inject_init(&w->inbox, NULL, 0, 0);
 	rte_rcu_qsbr_thread_register(workers_rt->sources.qsbr, i);
@@ -165,7 +165,7 @@ next_task(struct core *c)
 
 	c->lifo = NULL;
 	if (t == NULL)
-		t = weir__run_queue_pop_owner(&c->worker->queue);
+		t = run_queue_pop_owner(&c->worker->queue);
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	return t != NULL ? t : weir__take_inject(c);
@@ -200,6 +200,7 @@ poll(struct core *c, struct task *t)
 	model_check(state_to_running(&t->state) == STATE_RUN_POLL);
 	c->ctx.task = t;
 	c->ctx.yield = false;
+	c->ctx.owes = false;
 	c->ctx.budget = 128;
 	rc = t->ops->poll(&c->ctx, t->bytes);
 	c->ctx.task = NULL;
@@ -207,8 +208,8 @@ poll(struct core *c, struct task *t)
 		see(t);
 		return;
 	}
-	next = c->ctx.yield ? state_to_yielded(&t->state) :
-			      state_to_idle(&t->state);
+	next = c->ctx.yield ? state_to_yielded(&t->state, c->ctx.owes) :
+			      state_to_idle(&t->state, c->ctx.owes);
 	if (next != STATE_IDLE_NOTIFIED)
 		return;
 	/* It waits for another thread. */

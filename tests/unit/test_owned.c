@@ -143,7 +143,7 @@ shutdown_leaves_a_running_task_to_its_worker(void **state)
 	assert_int_equal(weir__owned_count(&home.owned), 1);
 	assert_int_equal(rig_get(&nb_drops), 0);
 	assert_int_equal(refs(t), 2);
-	assert_int_equal(state_to_idle(&t->state), STATE_IDLE_CANCEL);
+	assert_int_equal(state_to_idle(&t->state, 0), STATE_IDLE_CANCEL);
 	assert_true(weir__owned_remove(t));
 	assert_int_equal(weir__owned_count(&home.owned), 0);
 	free(t);

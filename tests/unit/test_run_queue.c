@@ -16,7 +16,7 @@
 static void
 init_at(struct run_queue *q, uint32_t first)
 {
-	weir__run_queue_init(q);
+	weir__run_queue_init(q, false);
 	atomic_u64_store(&q->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&q->tail, first, RELAXED);
 }
@@ -50,7 +50,7 @@ expect_pops(struct run_queue *q, unsigned int first, unsigned int end)
 	struct task *t;
 
 	for (; first < end; first++) {
-		t = weir__run_queue_pop_owner(q);
+		t = run_queue_pop_owner(q);
 		assert_non_null(t);
 		assert_int_equal(t->id, first);
 	}
@@ -67,32 +67,44 @@ expect_chain(struct task_chain *c, unsigned int first, unsigned int end)
 }
 
 static void
-is_first_in_first_out(void **state)
+check_order(bool alone)
 {
 	struct task *tasks = rig_tasks(SIZE);
 	struct run_queue q;
 
-	weir__run_queue_init(&q);
-	assert_null(weir__run_queue_pop_owner(&q));
+	weir__run_queue_init(&q, alone);
+	assert_null(run_queue_pop_owner(&q));
 	assert_int_equal(weir__run_queue_room_owner(&q), SIZE);
 	push_all(&q, tasks, 0, SIZE);
 	assert_int_equal(weir__run_queue_len_any(&q), SIZE);
 	assert_int_equal(weir__run_queue_room_owner(&q), 0);
 	expect_pops(&q, 0, SIZE);
-	assert_null(weir__run_queue_pop_owner(&q));
+	assert_null(run_queue_pop_owner(&q));
 	assert_int_equal(weir__run_queue_len_any(&q), 0);
+	/* Places are used again. */
+	push_all(&q, tasks, 0, 3);
+	expect_pops(&q, 0, 3);
+	assert_null(run_queue_pop_owner(&q));
 	free(tasks);
 }
 
 static void
-overflow_is_the_older_half_and_the_new_task(void **state)
+is_first_in_first_out(void **state)
+{
+	check_order(false);
+	/* R5 */
+	check_order(true);
+}
+
+static void
+check_overflow(bool alone)
 {
 	struct task *tasks = rig_tasks(SIZE + 1);
 	struct task_chain overflow;
 	struct run_queue q;
 	unsigned int i;
 
-	weir__run_queue_init(&q);
+	weir__run_queue_init(&q, alone);
 	push_all(&q, tasks, 0, SIZE);
 	task_chain_init(&overflow);
 	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
@@ -103,8 +115,15 @@ overflow_is_the_older_half_and_the_new_task(void **state)
 	assert_null(overflow.first);
 	assert_int_equal(weir__run_queue_room_owner(&q), HALF);
 	expect_pops(&q, HALF, SIZE);
-	assert_null(weir__run_queue_pop_owner(&q));
+	assert_null(run_queue_pop_owner(&q));
 	free(tasks);
+}
+
+static void
+overflow_is_the_older_half_and_the_new_task(void **state)
+{
+	check_overflow(false);
+	check_overflow(true);
 }
 
 static void
@@ -114,7 +133,7 @@ overflow_is_the_new_task_while_a_thief_copies(void **state)
 	struct task_chain overflow;
 	struct run_queue q;
 
-	weir__run_queue_init(&q);
+	weir__run_queue_init(&q, false);
 	push_all(&q, tasks, 0, SIZE);
 	claim(&q, HALF);
 	/* R1: the thief's slots are not the owner's yet. */
@@ -124,7 +143,7 @@ overflow_is_the_new_task_while_a_thief_copies(void **state)
 	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
 	expect_chain(&overflow, SIZE, SIZE + 1);
 	expect_pops(&q, HALF, SIZE);
-	assert_null(weir__run_queue_pop_owner(&q));
+	assert_null(run_queue_pop_owner(&q));
 	free(tasks);
 }
 
@@ -135,8 +154,8 @@ thieves_come_one_at_a_time(void **state)
 	struct run_queue q, dst;
 	unsigned int n = 77;
 
-	weir__run_queue_init(&q);
-	weir__run_queue_init(&dst);
+	weir__run_queue_init(&q, false);
+	weir__run_queue_init(&dst, false);
 	push_all(&q, tasks, 0, 8);
 	claim(&q, 1);
 	/* R2 */
@@ -165,12 +184,12 @@ steal_takes_half_rounded_up(void **state)
 		assert_int_equal(n, half);
 		assert_int_equal(t->id, half - 1);
 		expect_pops(&dst, 0, half - 1);
-		assert_null(weir__run_queue_pop_owner(&dst));
+		assert_null(run_queue_pop_owner(&dst));
 		/* The claim has ended: all of the room is back. */
 		assert_int_equal(weir__run_queue_room_owner(&q),
 				 SIZE - (len - half));
 		expect_pops(&q, half, len);
-		assert_null(weir__run_queue_pop_owner(&q));
+		assert_null(run_queue_pop_owner(&q));
 	}
 	free(tasks);
 }
@@ -181,8 +200,8 @@ steal_of_nothing_takes_nothing(void **state)
 	struct run_queue q, dst;
 	unsigned int n = 77;
 
-	weir__run_queue_init(&q);
-	weir__run_queue_init(&dst);
+	weir__run_queue_init(&q, false);
+	weir__run_queue_init(&dst, false);
 	assert_null(weir__run_queue_steal(&q, &dst, &n));
 	assert_int_equal(n, 77);
 }
@@ -194,8 +213,8 @@ steal_refuses_when_the_thief_has_no_room(void **state)
 	struct run_queue q, dst;
 	unsigned int n;
 
-	weir__run_queue_init(&q);
-	weir__run_queue_init(&dst);
+	weir__run_queue_init(&q, false);
+	weir__run_queue_init(&dst, false);
 	push_all(&q, tasks, 0, SIZE);
 	push_all(&dst, tasks, SIZE, SIZE + HALF + 1);
 	assert_null(weir__run_queue_steal(&q, &dst, &n));
@@ -234,7 +253,7 @@ indices_wrap(void **state)
 		assert_int_equal(n, HALF / 2);
 		expect_pops(&dst, HALF, HALF + n - 1);
 		expect_pops(&q, HALF + n, SIZE);
-		assert_null(weir__run_queue_pop_owner(&q));
+		assert_null(run_queue_pop_owner(&q));
 		assert_int_equal(weir__run_queue_room_owner(&q), SIZE);
 	}
 	free(tasks);
@@ -281,14 +300,14 @@ be_owner(struct stress *s)
 				saw(s, t);
 		}
 		for (burst = rand_below(&r, 20); burst > 0; burst--) {
-			t = weir__run_queue_pop_owner(&s->owner);
+			t = run_queue_pop_owner(&s->owner);
 			if (t != NULL)
 				saw(s, t);
 		}
 		if (rand_below(&r, 64) == 0)
 			sched_yield();
 	}
-	while ((t = weir__run_queue_pop_owner(&s->owner)) != NULL)
+	while ((t = run_queue_pop_owner(&s->owner)) != NULL)
 		saw(s, t);
 	rig_set(&s->pushed_all, 1);
 	return NULL;
@@ -323,7 +342,7 @@ be_owner_or_thief(void *arg)
 		}
 		/* Leave some, so that there is something to steal. */
 		while (weir__run_queue_len_any(mine) > (last ? 0 : 8)) {
-			t = weir__run_queue_pop_owner(mine);
+			t = run_queue_pop_owner(mine);
 			if (t != NULL)
 				saw(s, t);
 		}

@@ -91,7 +91,7 @@ idle_waits_unless_it_was_woken_or_cancelled(void **state)
 		{ R | X | REFS(1), STATE_IDLE_CANCEL, R | X | REFS(1) },
 	};
 
-	check_rows(rows, state_to_idle(&s));
+	check_rows(rows, state_to_idle(&s, 0));
 }
 
 static void
@@ -107,7 +107,30 @@ yielded_stays_notified_with_its_reference(void **state)
 		{ R | X | N | REFS(1), STATE_IDLE_CANCEL, R | X | N | REFS(1) },
 	};
 
-	check_rows(rows, state_to_yielded(&s));
+	check_rows(rows, state_to_yielded(&s, 0));
+}
+
+/* T6 */
+static void
+a_poll_s_end_counts_what_it_gave_away(void **state)
+{
+	const struct row idle[] = {
+		{ R | J | REFS(3), STATE_IDLE_WAIT, J | REFS(3) },
+		/* It has been used up already, to wake the task. */
+		{ R | N | J | REFS(2), STATE_IDLE_NOTIFIED, N | J | REFS(3) },
+		{ R | N | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(2) },
+		/* Or has been dropped: the list's is left. */
+		{ R | REFS(1), STATE_IDLE_WAIT, REFS(1) },
+		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
+	};
+	const struct row yielded[] = {
+		{ R | J | REFS(3), STATE_IDLE_NOTIFIED, N | J | REFS(4) },
+		{ R | N | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(2) },
+		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
+	};
+
+	check_rows(idle, state_to_idle(&s, 1));
+	check_rows(yielded, state_to_yielded(&s, 1));
 }
 
 static void
@@ -119,7 +142,11 @@ completion_says_who_has_the_rest(void **state)
 		{ R | J | N | X | REFS(4), STATE_COMPLETE_DONE,
 		  C | J | N | X | REFS(2) },
 		/* Nobody, or a waiter: they are kept until that is done. */
-		{ R | REFS(2), STATE_COMPLETE_DROP, C | REFS(2) },
+		{ R | REFS(3), STATE_COMPLETE_DROP, C | REFS(3) },
+		/* And if nobody else is there, it is not said to anyone. */
+		{ R | REFS(2), STATE_COMPLETE_LAST, R | REFS(2) },
+		{ R | N | X | REFS(2), STATE_COMPLETE_LAST,
+		  R | N | X | REFS(2) },
 		{ R | J | W | N | X | REFS(4), STATE_COMPLETE_WAKER,
 		  C | J | W | N | X | REFS(4) },
 	};
@@ -355,6 +382,7 @@ main(void)
 		cmocka_unit_test(running_is_taken_by_one),
 		cmocka_unit_test(idle_waits_unless_it_was_woken_or_cancelled),
 		cmocka_unit_test(yielded_stays_notified_with_its_reference),
+		cmocka_unit_test(a_poll_s_end_counts_what_it_gave_away),
 		cmocka_unit_test(completion_says_who_has_the_rest),
 		cmocka_unit_test(waiter_is_given_back_after_completion),
 		cmocka_unit_test(wake_by_value_uses_the_reference_up),

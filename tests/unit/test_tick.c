@@ -277,6 +277,8 @@ struct tuned {
 	unsigned int slow_polls;
 	uint32_t least;
 	uint32_t then;
+	uint32_t slow_clock; /* ticks between looks at the clock, when slow */
+	uint32_t most_clock;
 };
 
 static int
@@ -288,8 +290,10 @@ tune(struct weir_context *ctx, void *state)
 	if (t->least == 0 || interval < t->least)
 		t->least = interval;
 	t->then = interval;
+	t->most_clock = RTE_MAX(t->most_clock, ctx->core->clock_ticks);
 	if (t->slow_polls > 0) {
 		t->slow_polls--;
+		t->slow_clock = ctx->core->clock_ticks;
 		spin_us(300);
 	} else if (interval > t->least) {
 		return WEIR_DONE;
@@ -305,9 +309,12 @@ static const struct weir_task_ops tune_ops = {
 	.result_size = sizeof(struct tuned),
 };
 
-/* Its target is 200 us: slow polls bring it down to 2 ticks, fast ones up. */
+/*
+ * Its target is 200 us: slow polls bring it down to 2 ticks, fast ones up. The
+ * clock is read each tick of slow ones, and at least every 8 of any.
+ */
 static void
-inject_interval_tunes_itself(void **state)
+intervals_tune_themselves(void **state)
 {
 	struct tuned t = { .slow_polls = 100 };
 	struct weir_options o;
@@ -317,6 +324,8 @@ inject_interval_tunes_itself(void **state)
 	assert_int_equal(weir_runtime_block_on(rt, &tune_ops, &t, &t), 0);
 	assert_int_equal(t.least, 2);
 	assert_in_range(t.then, 3, 127);
+	assert_int_equal(t.slow_clock, 1);
+	assert_in_range(t.most_clock, 1, 8);
 	rig_runtime_free(rt);
 }
 
@@ -372,7 +381,7 @@ main(void)
 		cmocka_unit_test(
 			who_yields_comes_back_after_a_poll_of_the_sources),
 		cmocka_unit_test(every_wait_spends_budget),
-		cmocka_unit_test(inject_interval_tunes_itself),
+		cmocka_unit_test(intervals_tune_themselves),
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
 	};
 
