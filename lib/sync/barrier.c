@@ -86,7 +86,7 @@ weir_barrier_wait(struct weir_context *ctx, struct weir_barrier *barrier,
 	struct barrier *b = barrier_of(barrier);
 	int rc;
 
-	if (!weir__wait_begin(ctx, &b->sync, wait, &rc))
+	if (!wait_begin(ctx, &b->sync, wait, &rc))
 		return rc;
 	if (unlikely(b->closed)) {
 		lock_release(&b->sync.lock);
@@ -97,7 +97,7 @@ weir_barrier_wait(struct weir_context *ctx, struct weir_barrier *barrier,
 	/* Y21 */
 	b->arrived = 0;
 	b->round++;
-	weir__sync_settle(&b->sync);
+	sync_settle(&b->sync);
 	return 1;
 }
 
@@ -108,5 +108,5 @@ weir_barrier_close(struct weir_barrier *barrier)
 
 	lock_acquire(&b->sync.lock);
 	b->closed = true;
-	weir__sync_settle(&b->sync);
+	sync_settle(&b->sync);
 }

@@ -96,7 +96,7 @@ weir_broadcast_send(struct weir_broadcast *broadcast, const void *value)
 	}
 	memcpy(slot(b, b->sent), value, b->size);
 	b->sent++;
-	weir__sync_settle(&b->sync);
+	sync_settle(&b->sync);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ weir_broadcast_recv(struct weir_context *ctx, struct weir_broadcast *broadcast,
 	int rc;
 
 	do {
-		if (weir__wait_begin(ctx, &b->sync, wait, &rc))
+		if (wait_begin(ctx, &b->sync, wait, &rc))
 			rc = take_or_join(ctx, b, receiver, value, wait);
 	} while (rc == TOLD);
 	return rc;
@@ -183,5 +183,5 @@ weir_broadcast_close(struct weir_broadcast *broadcast)
 
 	lock_acquire(&b->sync.lock);
 	b->closed = true;
-	weir__sync_settle(&b->sync);
+	sync_settle(&b->sync);
 }

@@ -4,14 +4,15 @@
  * Channels.
  *
  * The values lie in blocks, each of which is a ring: one of the channel's
- * capacity, or a list of them that grows. A waiter in front is not given a value
- * or its place but the right to one, which it uses when it comes back: so a
- * value is always with its sender, in a block, or with its receiver, and whoever
- * gives up gives the right to the next.
+ * capacity, which lies behind it, or a list of them that grows. A waiter in
+ * front is not given a value or its place but the right to one, which it uses
+ * when it comes back: so a value is always with its sender, in a block, or with
+ * its receiver, and whoever gives up gives the right to the next.
  *
  * Invariants:
- * Y8  values in blocks + places promised to senders <= capacity, and values
- *     promised to receivers <= values in blocks.
+ * Y8  Places: those at hand + those promised to senders + values in blocks =
+ *     capacity. Values: those at hand + those promised to receivers = values in
+ *     blocks.
  * Y9  Values leave the blocks in the order in which they came.
  * Y10 After close, or with the last receiver, nothing comes into a block; what
  *     is in them then is received or dropped, once.
@@ -40,23 +41,32 @@ enum side {
 
 struct block {
 	struct block *next;
-	uint32_t first, n, room; /* values */
+	uint32_t first, n; /* values */
 	uint8_t values[] __attribute__((aligned(16)));
 };
 
 struct channel {
+	/* Written by each call, as is what lies in the block. */
 	struct sync sync;
-	size_t capacity;
+	size_t at_hand[2]; /* places, values: promised to nobody */
+
+	/* Read by each call; written where somebody waits, comes or goes. */
+	/* Receivers take from the first, senders fill the last. */
+	struct block *first, *last;
 	uint32_t size;
+	uint32_t room; /* values in a block */
+	size_t promised[2];
 	uint32_t ends[2]; /* senders and receivers */
 	uint32_t refs;	  /* of those who are not done with the memory */
 	bool closed;
-	size_t promised[2]; /* places, values */
-	size_t n;
-	/* Receivers take from the first, senders fill the last. */
-	struct block *first, *last;
+
 	void (*drop)(void *value);
+	struct block own; /* the only one, if there is a capacity */
 };
+
+static_assert(offsetof(struct channel, first) == WEIR_CACHE_LINE &&
+		      offsetof(struct channel, own) == 2 * WEIR_CACHE_LINE,
+	      "what each call writes is not where it only reads");
 
 static struct channel *
 channel_of(const void *end)
@@ -65,14 +75,10 @@ channel_of(const void *end)
 }
 
 static struct block *
-alloc_block(const struct channel *c, uint32_t room)
+alloc_block(const struct channel *c)
 {
-	struct block *b =
-		sync_alloc("weir_channel", sizeof(*b) + (size_t)room * c->size);
-
-	if (b != NULL)
-		b->room = room;
-	return b;
+	return sync_alloc("weir_channel",
+			  sizeof(struct block) + (size_t)c->room * c->size);
 }
 
 static void
@@ -86,6 +92,14 @@ free_blocks(struct block *b)
 	}
 }
 
+static void
+free_channel(struct channel *c)
+{
+	if (c->first != &c->own)
+		free_blocks(c->first);
+	sync_free(c);
+}
+
 /* Nothing comes any more. */
 static bool
 is_ended(const struct channel *c)
@@ -93,13 +107,19 @@ is_ended(const struct channel *c)
 	return c->closed || c->ends[SENDERS] == 0;
 }
 
-/* What a side can have besides what was promised. */
-static size_t
-available(const struct channel *c, enum side side)
+/* What is at hand is promised to one of that side, or taken back for it to take. */
+static void
+promise(struct channel *c, enum side side)
 {
-	if (side == SENDERS)
-		return c->capacity - c->n - c->promised[SENDERS];
-	return c->n - c->promised[RECEIVERS];
+	c->at_hand[side]--;
+	c->promised[side]++;
+}
+
+static void
+take_back(struct channel *c, enum side side)
+{
+	c->at_hand[side]++;
+	c->promised[side]--;
 }
 
 static bool
@@ -108,8 +128,8 @@ grant(struct sync *s, struct wait *w)
 	struct channel *c = (struct channel *)s;
 	bool ended = w->side == SENDERS ? c->closed : is_ended(c);
 
-	if (available(c, w->side) > 0 && !(w->side == SENDERS && ended)) {
-		c->promised[w->side]++;
+	if (c->at_hand[w->side] > 0 && !(w->side == SENDERS && ended)) {
+		promise(c, w->side);
 		return true;
 	}
 	if (ended)
@@ -120,9 +140,8 @@ grant(struct sync *s, struct wait *w)
 static void
 give_up(struct sync *s, struct wait *w, bool granted)
 {
-	struct channel *c = (struct channel *)s;
-
-	c->promised[w->side] -= granted;
+	if (granted)
+		take_back((struct channel *)s, w->side);
 }
 
 static const struct sync_ops ops = {
@@ -142,18 +161,19 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 	    (bounded && capacity > WEIR_CHANNEL_CAPACITY_MAX) || size == 0 ||
 	    size > WEIR_CHANNEL_SIZE_MAX)
 		return -EINVAL;
-	c = sync_alloc("weir_channel", sizeof(*c));
+	c = sync_alloc("weir_channel",
+		       sizeof(*c) + (bounded ? capacity * size : 0));
 	if (c == NULL)
 		return -ENOMEM;
 	weir__sync_init(&c->sync, &ops);
-	c->capacity = capacity;
+	c->at_hand[SENDERS] = capacity;
 	c->size = (uint32_t)size;
+	c->room = bounded ? (uint32_t)capacity : CHANNEL_BLOCK_SIZE;
 	c->drop = drop;
 	c->ends[SENDERS] = 1;
 	c->ends[RECEIVERS] = 1;
 	c->refs = 2;
-	c->first = alloc_block(c, bounded ? (uint32_t)capacity :
-					    CHANNEL_BLOCK_SIZE);
+	c->first = bounded ? &c->own : alloc_block(c);
 	c->last = c->first;
 	if (c->first == NULL) {
 		sync_free(c);
@@ -187,64 +207,84 @@ weir_receiver_clone(struct weir_receiver *receiver)
 	return receiver;
 }
 
-/* A value's place in its block, counted from the first. */
+/*
+ * How many of n values lie, or have room, one behind the other from a place in a
+ * block's ring on; behind the last one comes the first.
+ */
+static uint32_t
+stretch(const struct channel *c, uint32_t at, uint32_t n)
+{
+	return RTE_MIN(n, c->room - at);
+}
+
 static uint8_t *
-place(const struct channel *c, struct block *b, uint32_t i)
+place(const struct channel *c, struct block *b, uint32_t at)
 {
-	i += b->first;
-	if (i >= b->room)
-		i -= b->room;
-	return b->values + (size_t)i * c->size;
+	return b->values + (size_t)at * c->size;
 }
 
-/* The usual value is a pointer. */
 static void
-copy_value(const struct channel *c, void *to, const void *from)
+copy(const struct channel *c, void *to, const void *from, uint32_t n)
 {
-	if (likely(c->size == sizeof(uint64_t)))
-		memcpy(to, from, sizeof(uint64_t));
+	if (likely(n == 1))
+		sync_copy(to, from, c->size);
 	else
-		memcpy(to, from, c->size);
+		memcpy(to, from, (size_t)n * c->size);
 }
 
-/* Into the last block, in which there is room. With the lock. */
-static void
+/*
+ * Into the last block, in which there is room. With the lock.
+ *
+ * The two counts change at either end of the copy, here and in pop(): side by
+ * side a compiler makes one vector of them, whose load waits until a store to one
+ * of the two has left the CPU.
+ */
+static __rte_always_inline void
 push(struct channel *c, const void *values, uint32_t n)
 {
 	const uint8_t *from = values;
 	struct block *b = c->last;
-	uint32_t i;
+	uint32_t at = b->first + b->n, m;
 
-	for (i = 0; i < n; i++, from += c->size)
-		copy_value(c, place(c, b, b->n++), from);
-	c->n += n;
+	if (at >= c->room)
+		at -= c->room;
+	m = stretch(c, at, n);
+	c->at_hand[SENDERS] -= n;
+	copy(c, place(c, b, at), from, m);
+	if (unlikely(m < n))
+		copy(c, b->values, from + (size_t)m * c->size, n - m);
+	b->n += n;
+	c->at_hand[RECEIVERS] += n;
 }
 
 /*
  * As many as are wanted and there. Blocks that are empty then, but for the last,
  * are put before `old`. With the lock.
  */
-static void
+static __rte_always_inline void
 pop(struct channel *c, void *values, uint32_t n, struct block **old)
 {
+	uint32_t left = n, m;
 	uint8_t *to = values;
 	struct block *b;
-	uint32_t i;
 
-	for (i = 0; i < n; i++, to += c->size) {
-		while (c->first->n == 0) {
+	c->at_hand[RECEIVERS] -= n;
+	for (; left > 0; left -= m, to += (size_t)m * c->size) {
+		while (unlikely(c->first->n == 0)) {
 			b = c->first;
 			c->first = b->next;
 			b->next = *old;
 			*old = b;
 		}
 		b = c->first;
-		copy_value(c, to, place(c, b, 0));
-		if (++b->first == b->room)
+		m = stretch(c, b->first, RTE_MIN(left, b->n));
+		copy(c, to, place(c, b, b->first), m);
+		b->n -= m;
+		b->first += m;
+		if (b->first == c->room)
 			b->first = 0;
-		b->n--;
 	}
-	c->n -= n;
+	c->at_hand[SENDERS] += n;
 }
 
 /* Y10: nobody else comes to them any more. */
@@ -255,7 +295,7 @@ drop_values(struct channel *c)
 	struct block *old = NULL;
 
 	lock_acquire(&c->sync.lock);
-	while (c->n > 0) {
+	while (c->at_hand[RECEIVERS] > 0) {
 		pop(c, value, 1, &old);
 		lock_release(&c->sync.lock);
 		if (c->drop != NULL)
@@ -275,7 +315,7 @@ drop_end(struct channel *c, enum side side)
 	gone = --c->ends[side] == 0;
 	if (gone && side == RECEIVERS)
 		c->closed = true;
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	if (gone && side == RECEIVERS)
 		drop_values(c);
 	lock_acquire(&c->sync.lock);
@@ -284,8 +324,7 @@ drop_end(struct channel *c, enum side side)
 	if (!last)
 		return;
 	weir__sync_fini(&c->sync);
-	free_blocks(c->first);
-	sync_free(c);
+	free_channel(c);
 }
 
 void
@@ -309,25 +348,25 @@ weir_receiver_close(struct weir_receiver *receiver)
 
 	lock_acquire(&c->sync.lock);
 	c->closed = true;
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 }
 
 /*
  * Begins a call with the lock: how many have been promised to it, which are
  * taken back here for it to take; or what to return.
  */
-static int
+static __rte_always_inline int
 enter(struct weir_context *ctx, struct channel *c, enum side side,
       struct weir_wait *wait)
 {
 	int rc;
 
-	if (weir__wait_begin(ctx, &c->sync, wait, &rc))
+	if (wait_begin(ctx, &c->sync, wait, &rc))
 		return 0;
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->sync.lock);
-	c->promised[side]--;
+	take_back(c, side);
 	return 1;
 }
 
@@ -344,7 +383,7 @@ wait_in_line(struct weir_context *ctx, struct channel *c, enum side side,
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->sync.lock);
-	c->promised[side]--;
+	take_back(c, side);
 	return 1;
 }
 
@@ -352,9 +391,11 @@ wait_in_line(struct weir_context *ctx, struct channel *c, enum side side,
 static uint32_t
 share(const struct channel *c, enum side side, int promised, uint32_t n)
 {
-	if (sync_awaited(&c->sync, side))
-		return (uint32_t)promised;
-	return (uint32_t)RTE_MIN((size_t)n, available(c, side));
+	const bool awaited = sync_awaited(&c->sync, side);
+
+	if (c->at_hand[side] == 0 || (awaited && promised == 0))
+		return 0;
+	return awaited ? 1 : (uint32_t)RTE_MIN((size_t)n, c->at_hand[side]);
 }
 
 /*
@@ -364,14 +405,14 @@ share(const struct channel *c, enum side side, int promised, uint32_t n)
 static int
 make_room(struct channel *c, uint32_t n)
 {
-	uint32_t room = c->last->room - c->last->n;
+	uint32_t room = c->room - c->last->n;
 	struct block *b;
 
 	if (likely(room > 0))
 		return (int)RTE_MIN(n, room);
 	/* Y11 */
 	lock_release(&c->sync.lock);
-	b = alloc_block(c, CHANNEL_BLOCK_SIZE);
+	b = alloc_block(c);
 	if (b == NULL)
 		return -ENOMEM;
 	lock_acquire(&c->sync.lock);
@@ -384,7 +425,7 @@ make_room(struct channel *c, uint32_t n)
  * With the lock, which is given back if it returns anything but 0, the number of
  * values, or -EAGAIN.
  */
-static int
+static __rte_always_inline int
 send_now(struct channel *c, const void *values, uint32_t n, int promised)
 {
 	uint32_t m;
@@ -392,7 +433,7 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 
 	do {
 		if (unlikely(c->closed)) {
-			weir__sync_settle(&c->sync);
+			sync_settle(&c->sync);
 			return -EPIPE;
 		}
 		m = share(c, SENDERS, promised, n);
@@ -403,21 +444,17 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 			return room;
 	} while (room == 0);
 	push(c, values, (uint32_t)room);
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	return room;
 }
 
-int
-weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
-		const void *values, uint32_t n, struct weir_wait *wait)
+static __rte_always_inline int
+send_values(struct weir_context *ctx, struct channel *c, const void *values,
+	    uint32_t n, struct weir_wait *wait)
 {
-	struct channel *c = channel_of(sender);
-	int rc, promised;
+	int promised = enter(ctx, c, SENDERS, wait);
+	int rc;
 
-	if (unlikely(n == 0))
-		return -EINVAL;
-	n = RTE_MIN(n, (uint32_t)INT32_MAX);
-	promised = enter(ctx, c, SENDERS, wait);
 	while (promised >= 0) {
 		rc = send_now(c, values, n, promised);
 		if (rc != -EAGAIN)
@@ -428,10 +465,20 @@ weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
 }
 
 int
+weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
+		const void *values, uint32_t n, struct weir_wait *wait)
+{
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	return send_values(ctx, channel_of(sender), values, n, wait);
+}
+
+int
 weir_send(struct weir_context *ctx, struct weir_sender *sender,
 	  const void *value, struct weir_wait *wait)
 {
-	int rc = weir_send_burst(ctx, sender, value, 1, wait);
+	int rc = send_values(ctx, channel_of(sender), value, 1, wait);
 
 	return RTE_MIN(rc, 0);
 }
@@ -450,36 +497,32 @@ weir_try_send(struct weir_sender *sender, const void *value)
 }
 
 /* As send_now(). */
-static int
+static __rte_always_inline int
 recv_now(struct channel *c, void *values, uint32_t n, int promised)
 {
 	struct block *old = NULL;
 	uint32_t m = share(c, RECEIVERS, promised, n);
 
 	if (m == 0) {
-		if (!is_ended(c) || available(c, RECEIVERS) > 0)
+		if (!is_ended(c) || c->at_hand[RECEIVERS] > 0)
 			return -EAGAIN;
 		lock_release(&c->sync.lock);
 		return -EPIPE;
 	}
 	pop(c, values, m, &old);
-	weir__sync_settle(&c->sync);
+	sync_settle(&c->sync);
 	if (unlikely(old != NULL))
 		free_blocks(old);
 	return (int)m;
 }
 
-int
-weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
-		void *values, uint32_t n, struct weir_wait *wait)
+static __rte_always_inline int
+recv_values(struct weir_context *ctx, struct channel *c, void *values,
+	    uint32_t n, struct weir_wait *wait)
 {
-	struct channel *c = channel_of(receiver);
-	int rc, promised;
+	int promised = enter(ctx, c, RECEIVERS, wait);
+	int rc;
 
-	if (unlikely(n == 0))
-		return -EINVAL;
-	n = RTE_MIN(n, (uint32_t)INT32_MAX);
-	promised = enter(ctx, c, RECEIVERS, wait);
 	while (promised >= 0) {
 		rc = recv_now(c, values, n, promised);
 		if (rc != -EAGAIN)
@@ -490,10 +533,20 @@ weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
 }
 
 int
+weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
+		void *values, uint32_t n, struct weir_wait *wait)
+{
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	return recv_values(ctx, channel_of(receiver), values, n, wait);
+}
+
+int
 weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 	  struct weir_wait *wait)
 {
-	int rc = weir_recv_burst(ctx, receiver, value, 1, wait);
+	int rc = recv_values(ctx, channel_of(receiver), value, 1, wait);
 
 	return RTE_MIN(rc, 0);
 }
@@ -518,7 +571,7 @@ weir_receiver_len(struct weir_receiver *receiver)
 	size_t n;
 
 	lock_acquire(&c->sync.lock);
-	n = c->n;
+	n = c->at_hand[RECEIVERS] + c->promised[RECEIVERS];
 	lock_release(&c->sync.lock);
 	return n;
 }

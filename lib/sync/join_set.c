@@ -78,7 +78,7 @@ member_ended(struct task_watcher *watcher)
 	WEIR_ASSERT(!list_linked(&m->ended), "Y43");
 	list_push_back(&set->ended, &m->ended);
 	/* Y44: one waits at most, so it does not take the lock again. */
-	weir__sync_settle(&set->sync);
+	sync_settle(&set->sync);
 }
 
 struct weir_join_set *
@@ -203,7 +203,7 @@ weir_join_set_next(struct weir_context *ctx, struct weir_join_set *set,
 {
 	int rc;
 
-	if (weir__wait_begin(ctx, &set->sync, wait, &rc))
+	if (wait_begin(ctx, &set->sync, wait, &rc))
 		rc = wait_ready(ctx, set, wait);
 	return rc < 0 ? rc : take(set, joined, result);
 }
@@ -234,7 +234,7 @@ weir_join_set_detach_all(struct weir_join_set *set)
 	while (list_pop_front(&set->ended) != NULL)
 		continue;
 	set->nb_members = 0;
-	weir__sync_settle(&set->sync);
+	sync_settle(&set->sync);
 }
 
 void

@@ -3,9 +3,13 @@
 #ifndef SYNC_MEMORY_H
 #define SYNC_MEMORY_H
 
-/* Memory of what is made by a call and not in a struct of the user's. */
+/*
+ * Memory of what is made by a call and not in a struct of the user's, and of the
+ * values in there.
+ */
 
 #include <errno.h>
+#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
@@ -33,6 +37,16 @@ sync_free(void *p)
 {
 	race_release(RACE_HEAP);
 	rte_free(p);
+}
+
+/* The usual value is a pointer. */
+static inline void
+sync_copy(void *to, const void *from, uint32_t size)
+{
+	if (likely(size == sizeof(uint64_t)))
+		memcpy(to, from, sizeof(uint64_t));
+	else
+		memcpy(to, from, size);
 }
 
 #endif

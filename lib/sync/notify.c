@@ -93,7 +93,7 @@ weir_notify_wait(struct weir_context *ctx, struct weir_notify *notify,
 	struct notify *n = notify_of(notify);
 	int rc;
 
-	if (!weir__wait_begin(ctx, &n->sync, wait, &rc))
+	if (!wait_begin(ctx, &n->sync, wait, &rc))
 		return rc;
 	if (!n->closed && !take_kept(n))
 		return weir__wait_join(ctx, &n->sync, wait, 0, NULL, n->round);
@@ -109,7 +109,7 @@ weir_notify_one(struct weir_notify *notify)
 
 	lock_acquire(&n->sync.lock);
 	n->kept = true;
-	weir__sync_settle(&n->sync);
+	sync_settle(&n->sync);
 }
 
 void
@@ -119,7 +119,7 @@ weir_notify_all(struct weir_notify *notify)
 
 	lock_acquire(&n->sync.lock);
 	n->round++;
-	weir__sync_settle(&n->sync);
+	sync_settle(&n->sync);
 }
 
 void
@@ -129,5 +129,5 @@ weir_notify_close(struct weir_notify *notify)
 
 	lock_acquire(&n->sync.lock);
 	n->closed = true;
-	weir__sync_settle(&n->sync);
+	sync_settle(&n->sync);
 }

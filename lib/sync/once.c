@@ -96,7 +96,7 @@ weir_once_fini(struct weir_once *once)
 static bool
 done_before(const struct once *o, const struct weir_wait *wait)
 {
-	if (wait != NULL && ((const struct wait *)wait)->sync != NULL)
+	if (wait != NULL && ((const struct wait *)wait)->awaited != NULL)
 		return false;
 	/* [once:A1] */
 	return atomic_u32_load(&o->state, ACQUIRE) == ONCE_DONE;
@@ -111,7 +111,7 @@ weir_once_begin(struct weir_context *ctx, struct weir_once *once,
 
 	if (likely(done_before(o, wait)))
 		return 0;
-	if (!weir__wait_begin(ctx, &o->sync, wait, &rc))
+	if (!wait_begin(ctx, &o->sync, wait, &rc))
 		return rc;
 	rc = try_begin(o);
 	if (rc == -EAGAIN)
@@ -133,7 +133,7 @@ end(struct once *o, uint32_t state)
 	 * initialised.
 	 */
 	atomic_u32_store(&o->state, state, RELEASE);
-	weir__sync_settle(&o->sync);
+	sync_settle(&o->sync);
 	return 0;
 }
 
@@ -156,5 +156,5 @@ weir_once_close(struct weir_once *once)
 
 	lock_acquire(&o->sync.lock);
 	o->closed = true;
-	weir__sync_settle(&o->sync);
+	sync_settle(&o->sync);
 }

@@ -95,7 +95,7 @@ weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 
 	if (unlikely(n > WEIR_SEMAPHORE_MAX))
 		return -EINVAL;
-	if (!weir__wait_begin(ctx, &s->sync, wait, &rc))
+	if (!wait_begin(ctx, &s->sync, wait, &rc))
 		return rc;
 	rc = take_in_turn(s, n);
 	if (rc == -EAGAIN)
@@ -129,7 +129,7 @@ weir_semaphore_release(struct weir_semaphore *sem, uint32_t n)
 		return -EOVERFLOW;
 	}
 	s->permits += n;
-	weir__sync_settle(&s->sync);
+	sync_settle(&s->sync);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ weir_semaphore_close(struct weir_semaphore *sem)
 
 	lock_acquire(&s->sync.lock);
 	s->closed = true;
-	weir__sync_settle(&s->sync);
+	sync_settle(&s->sync);
 }
 
 uint32_t

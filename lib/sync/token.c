@@ -196,7 +196,7 @@ weir_token_cancel(struct weir_token *token)
 		struct weir_token *t = token_of_link(l);
 
 		lock_acquire(&t->sync.lock);
-		weir__sync_settle(&t->sync);
+		sync_settle(&t->sync);
 		weir_token_drop(t);
 	}
 }
@@ -207,7 +207,7 @@ weir_token_wait(struct weir_context *ctx, struct weir_token *token,
 {
 	int rc;
 
-	if (!weir__wait_begin(ctx, &token->sync, wait, &rc))
+	if (!wait_begin(ctx, &token->sync, wait, &rc))
 		return rc;
 	/* The canceller settles after it has cancelled. */
 	if (!weir_token_cancelled(token))

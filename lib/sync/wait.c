@@ -23,8 +23,6 @@
  * Y4 What was given and not taken comes back through give_up, once.
  */
 
-#include <errno.h>
-
 #include "sync/wait.h"
 #include "task/parker.h"
 
@@ -50,7 +48,7 @@ void
 weir__sync_init(struct sync *s, const struct sync_ops *ops)
 {
 	lock_init(&s->lock);
-	s->ops = ops;
+	s->awaited.ops = ops;
 	list_init(&s->waiting[0]);
 	list_init(&s->waiting[1]);
 }
@@ -81,77 +79,70 @@ release(struct wait *w)
 	return waker;
 }
 
-/* With the lock. Returns how many wakers there are now. */
-static unsigned int
-grant_line(struct sync *s, unsigned int side, struct weir_waker **wakers,
-	   unsigned int n)
+/*
+ * The waker of one in front who is given something, or NULL: there is none (Y2).
+ * With the lock.
+ */
+static struct weir_waker *
+grant_next(struct sync *s)
 {
-	struct list_link *line = &s->waiting[side];
+	struct list_link *line;
+	struct wait *w;
 
-	while (n < BATCH && !list_empty(line)) {
-		struct wait *w = wait_of_link(line->next);
-
-		if (!s->ops->grant(s, w))
-			break;
-		wakers[n++] = release(w);
+	for (line = s->waiting; line < s->waiting + 2; line++) {
+		if (list_empty(line))
+			continue;
+		w = wait_of_link(line->next);
+		if (s->awaited.ops->grant(s, w))
+			return release(w);
 	}
-	return n;
+	return NULL;
 }
 
-void
-weir__sync_settle(struct sync *s)
+static bool
+is_awaited(const struct sync *s)
 {
-	struct weir_waker *wakers[BATCH];
-	unsigned int n, before, i;
+	return sync_awaited(s, 0) || sync_awaited(s, 1);
+}
+
+/* One has been given something, and has left others behind. */
+static __rte_noinline void
+settle_batches(struct sync *s, struct weir_waker *first)
+{
+	struct weir_waker *wakers[BATCH] = { first };
+	unsigned int n = 1, i;
 	bool more;
 
 	do {
-		n = 0;
 		/* What one side was given may be what the other waits for. */
-		do {
-			before = n;
-			n = grant_line(s, 0, wakers, n);
-			n = grant_line(s, 1, wakers, n);
-		} while (n > before && n < BATCH);
+		for (; n < BATCH; n++) {
+			wakers[n] = grant_next(s);
+			if (wakers[n] == NULL)
+				break;
+		}
 		/* When nobody waits, *s may be gone as soon as the lock is free. */
-		more = n == BATCH && (sync_awaited(s, 0) || sync_awaited(s, 1));
+		more = n == BATCH && is_awaited(s);
 		lock_release(&s->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(wakers[i]);
+		n = 0;
 		if (more)
 			lock_acquire(&s->lock);
 	} while (more);
 }
 
-/* A call that goes on with the wait of one before. */
-static int
-go_on(const struct weir_context *ctx, const struct sync *s, struct wait *w)
+void
+weir__sync_settle_lines(struct sync *s)
 {
-	if (w->sync != s || w->task != ctx->task)
-		return -EBUSY;
-	/* [sync:A1] */
-	if (!atomic_u32_load(&w->over, ACQUIRE))
-		return WEIR_PENDING;
-	w->sync = NULL;
-	return w->rc;
-}
+	struct weir_waker *waker = grant_next(s);
 
-bool
-weir__wait_begin(struct weir_context *ctx, struct sync *s,
-		 struct weir_wait *wait, int *rc)
-{
-	if (ctx == NULL) {
-		*rc = weir__on_worker() ? -EDEADLK : 0;
-	} else if (wait_of(wait)->sync != NULL) {
-		*rc = go_on(ctx, s, wait_of(wait));
-		return false;
-	} else {
-		*rc = weir_context_spend(ctx, 1);
+	if (unlikely(waker != NULL && is_awaited(s))) {
+		settle_batches(s, waker);
+		return;
 	}
-	if (unlikely(*rc < 0))
-		return false;
-	lock_acquire(&s->lock);
-	return true;
+	lock_release(&s->lock);
+	if (waker != NULL)
+		weir_waker_wake(waker);
 }
 
 /* With the lock, which it gives back. */
@@ -167,7 +158,7 @@ join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
 	lock_release(&s->lock);
 }
 
-static int
+static __rte_noinline int
 block(struct sync *s, unsigned int side, void *place, uint32_t n)
 {
 	struct wait w = { .place = place, .n = n };
@@ -190,7 +181,7 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 
 	if (ctx == NULL)
 		return block(s, side, place, n);
-	w->sync = s;
+	w->awaited = &s->awaited;
 	w->task = ctx->task;
 	w->place = place;
 	w->n = n;
@@ -198,23 +189,34 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 	return WEIR_PENDING;
 }
 
-void
-weir_wait_cancel(struct weir_wait *wait)
+static void
+leave_line(struct sync *s, struct wait *w)
 {
-	struct wait *w = wait_of(wait);
+	const struct sync_ops *ops = s->awaited.ops;
 	struct weir_waker *waker = NULL;
-	struct sync *s = w->sync;
 	bool granted;
 
-	if (s == NULL)
-		return;
-	w->sync = NULL;
 	lock_acquire(&s->lock);
 	granted = atomic_u32_load(&w->over, RELAXED);
 	if (!granted)
 		waker = release(w);
-	if (s->ops->give_up != NULL && (!granted || w->rc >= 0))
-		s->ops->give_up(s, w, granted);
-	weir__sync_settle(s);
+	if (ops->give_up != NULL && (!granted || w->rc >= 0))
+		ops->give_up(s, w, granted);
+	sync_settle(s);
 	weir_waker_drop(waker);
+}
+
+void
+weir_wait_cancel(struct weir_wait *wait)
+{
+	struct wait *w = wait_of(wait);
+	struct awaited *a = w->awaited;
+
+	if (a == NULL)
+		return;
+	w->awaited = NULL;
+	if (a->ops->cancel != NULL)
+		a->ops->cancel(a, w);
+	else
+		leave_line((struct sync *)a, w);
 }

@@ -8,12 +8,15 @@
  * wait.c.
  */
 
+#include <errno.h>
+
 #include "base/common.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "sync/weir_wait.h"
 #include "task/task.h"
 
+struct awaited;
 struct sync;
 
 /* What is inside struct weir_wait. */
@@ -29,15 +32,21 @@ struct wait {
 	struct atomic_u32 over;
 	uint32_t side;
 	/* The waiter's: NULL: it waits for nothing. */
-	struct sync *sync;
+	struct awaited *awaited;
 	const struct task *task;
 };
 
 static_assert(sizeof(struct wait) <= sizeof(struct weir_wait),
 	      "a wait is inside what the user has of it");
 
-/* What a kind of thing that can be waited for does. Both under the lock. */
+/* What a kind of thing that can be waited for does. */
 struct sync_ops {
+	/*
+	 * Of one that keeps no line, and has nothing else of these: the task
+	 * gives its wait up, and may free it then. NULL: it keeps a line, and
+	 * has the others, which are called under the lock.
+	 */
+	void (*cancel)(struct awaited *a, struct wait *w);
 	/*
 	 * The first in line: can it be given what it waits for? If so, it is
 	 * given, with its outcome in w->rc, which is 0 else.
@@ -51,9 +60,14 @@ struct sync_ops {
 };
 
 /* What each of them begins with. */
-struct sync {
-	struct lock lock;
+struct awaited {
 	const struct sync_ops *ops;
+};
+
+/* What each that keeps a line begins with. */
+struct sync {
+	struct awaited awaited;
+	struct lock lock;
 	struct list_link waiting[2]; /* a line for each side */
 };
 
@@ -72,17 +86,69 @@ sync_awaited(const struct sync *s, unsigned int side)
 	return !list_empty(&s->waiting[side]);
 }
 
-/* Gives what there is to those in line, wakes them, and gives the lock back. */
+/* As below, when somebody may be in line. */
 void
-weir__sync_settle(struct sync *s);
+weir__sync_settle_lines(struct sync *s);
+
+/* Gives what there is to those in line, wakes them, and gives the lock back. */
+static inline void
+sync_settle(struct sync *s)
+{
+	if (likely(!sync_awaited(s, 0) && !sync_awaited(s, 1)))
+		lock_release(&s->lock);
+	else
+		weir__sync_settle_lines(s);
+}
 
 /*
- * Begins a call of a function that waits. True: it is a new one, and the lock is
- * held. False: *rc is what to return. ctx and wait are NULL for a plain thread.
+ * Begins a call of a function that waits. 0: it is a new one; 1: it goes on with
+ * the wait of one before; less: what to return. ctx and wait are NULL for a plain
+ * thread.
  */
-bool
-weir__wait_begin(struct weir_context *ctx, struct sync *s,
-		 struct weir_wait *wait, int *rc);
+static inline int
+wait_enter(struct weir_context *ctx, const struct awaited *a,
+	   const struct weir_wait *wait)
+{
+	const struct wait *w = (const struct wait *)wait;
+
+	if (unlikely(ctx == NULL))
+		return weir__on_worker() ? -EDEADLK : 0;
+	if (w->awaited != NULL)
+		return w->awaited == a && w->task == ctx->task ? 1 : -EBUSY;
+	if (unlikely(ctx->budget == 0))
+		return weir_context_spend(ctx, 1);
+	/* The same without a call. */
+	context_check(ctx);
+	context_charge(ctx, 1);
+	return 0;
+}
+
+/*
+ * The same with a line. True: it is a new one, and the lock is held. False: *rc
+ * is what to return.
+ */
+static inline bool
+wait_begin(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
+	   int *rc)
+{
+	struct wait *w = (struct wait *)wait;
+
+	*rc = wait_enter(ctx, &s->awaited, wait);
+	if (likely(*rc == 0)) {
+		lock_acquire(&s->lock);
+		return true;
+	}
+	if (*rc < 0)
+		return false;
+	/* [sync:A1] what it was given, or that the wait is the task's again. */
+	if (atomic_u32_load(&w->over, ACQUIRE)) {
+		w->awaited = NULL;
+		*rc = w->rc;
+	} else {
+		*rc = WEIR_PENDING;
+	}
+	return false;
+}
 
 /*
  * Joins the line of a side, and gives the lock back. WEIR_PENDING; for a plain

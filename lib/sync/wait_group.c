@@ -88,7 +88,7 @@ weir_wait_group_done(struct weir_wait_group *group)
 	}
 	if (--g->count == 0)
 		g->round++;
-	weir__sync_settle(&g->sync);
+	sync_settle(&g->sync);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ weir_wait_group_wait(struct weir_context *ctx, struct weir_wait_group *group,
 	struct wait_group *g = group_of(group);
 	int rc;
 
-	if (!weir__wait_begin(ctx, &g->sync, wait, &rc))
+	if (!wait_begin(ctx, &g->sync, wait, &rc))
 		return rc;
 	if (!g->closed && g->count > 0)
 		return weir__wait_join(ctx, &g->sync, wait, 0, NULL, g->round);
@@ -115,5 +115,5 @@ weir_wait_group_close(struct weir_wait_group *group)
 
 	lock_acquire(&g->sync.lock);
 	g->closed = true;
-	weir__sync_settle(&g->sync);
+	sync_settle(&g->sync);
 }

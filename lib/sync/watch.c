@@ -89,7 +89,7 @@ weir_watch_send(struct weir_watch *watch, const void *value)
 	/* Y26 */
 	memcpy(w->value, value, w->size);
 	atomic_u64_store(&w->version, version_of(w) + 1, RELAXED);
-	weir__sync_settle(&w->sync);
+	sync_settle(&w->sync);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ weir_watch_changed(struct weir_context *ctx, struct weir_watch *watch,
 	int rc;
 
 	do {
-		if (weir__wait_begin(ctx, &w->sync, wait, &rc))
+		if (wait_begin(ctx, &w->sync, wait, &rc))
 			rc = look(ctx, w, receiver->seen, wait);
 	} while (rc == TOLD);
 	return rc;
@@ -165,5 +165,5 @@ weir_watch_close(struct weir_watch *watch)
 
 	lock_acquire(&w->sync.lock);
 	w->closed = true;
-	weir__sync_settle(&w->sync);
+	sync_settle(&w->sync);
 }

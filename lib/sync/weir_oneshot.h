@@ -62,8 +62,9 @@ weir_oneshot_tx_drop(struct weir_oneshot_tx *tx);
  * Receives the value, or waits for it.
  *
  * @param value  Where it goes.
- * @return WEIR_PENDING; -EBUSY, -EDEADLK: see weir_wait.h. Otherwise the end is
- * gone: 0 with the value, or -EPIPE: there will be none.
+ * @return WEIR_PENDING; -EBUSY, -EDEADLK: see weir_wait.h; -EBUSY also when
+ * another wait is for it. Otherwise the end is gone: 0 with the value, or -EPIPE:
+ * there will be none.
  *
  * A task, or with NULL for ctx and wait a plain thread.
  */

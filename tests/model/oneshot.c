@@ -113,6 +113,36 @@ MODEL(oneshot_lost, "the sender goes without a value while a task waits", 3, 2)
 	model_check(refused == 1);
 }
 
+MODEL(oneshot_gone, "both ends go, and there was no value", 3, 3)
+{
+	begin(0);
+	model_thread("sender", drop_sender, tx);
+	weir_oneshot_rx_drop(rx);
+	scheduler_end();
+	model_check(dropped == 0);
+}
+
+/* Y49: a wait is given up, and the next one is in its place at once. */
+static int
+recv_again(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	int rc = recv_call(ctx, what, wait);
+
+	if (rc != WEIR_PENDING)
+		return rc;
+	weir_wait_cancel(wait);
+	return recv_call(ctx, what, wait);
+}
+
+MODEL(oneshot_again, "a task gives its wait up and waits again", 2, 1)
+{
+	begin(1);
+	model_thread("sender", send, tx);
+	waiter_detach(waiter_spawn(recv_again, rx, note));
+	scheduler_end();
+	model_check(received == 1);
+}
+
 /* A receiver that a task owns. */
 struct owner {
 	struct weir_oneshot_rx *rx;
@@ -160,4 +190,58 @@ MODEL(oneshot_abort, "a task is aborted that waits for the value", 2, 1)
 	waiter_abort(join);
 	scheduler_end();
 	model_check(received + dropped == 1);
+}
+
+/* A task that waits for two values: each sender wakes it for both. */
+struct pair {
+	struct owner ends[2];
+};
+
+static int
+pair_poll(struct weir_context *ctx, void *state)
+{
+	struct pair *p = state;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (p->ends[i].rx != NULL)
+			owner_poll(ctx, &p->ends[i]);
+	return p->ends[0].rx != NULL || p->ends[1].rx != NULL ? WEIR_PENDING :
+								WEIR_DONE;
+}
+
+static const struct weir_task_ops pair_ops = {
+	.name = "pair",
+	.state_size = sizeof(struct pair),
+	.poll = pair_poll,
+};
+
+static void
+send_both(void *what)
+{
+	struct weir_oneshot_tx **both = what;
+
+	send(both[0]);
+	send(both[1]);
+}
+
+MODEL(oneshot_two, "a task woken for one value finds another that comes", 2, 1)
+{
+	struct weir_oneshot_tx *both[2];
+	struct pair p = { 0 };
+	unsigned int i;
+
+	begin(1);
+	for (i = 0; i < 2; i++) {
+		if (i > 0)
+			model_check(weir_oneshot_create(NULL, sizeof(value),
+							count_drop, &tx,
+							&rx) == 0);
+		both[i] = tx;
+		p.ends[i].rx = rx;
+	}
+	waiter_detach(scheduler_spawn(&pair_ops, &p));
+	send_both(both);
+	scheduler_end();
+	model_check(received == 2);
 }

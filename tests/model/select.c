@@ -62,7 +62,7 @@ static const struct weir_branch branches[] = {
 static bool
 is_idle(const void *wait)
 {
-	return ((const struct wait *)wait)->sync == NULL;
+	return ((const struct wait *)wait)->awaited == NULL;
 }
 
 static int

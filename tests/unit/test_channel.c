@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/rand.h"
+#include "sync/oneshot.h"
 #include "waiter.h"
 
 static struct weir_sender *tx;
@@ -86,6 +88,40 @@ bursts_take_what_fits(void **state)
 	assert_int_equal(weir_recv_burst(NULL, rx, out, 0, NULL), -EINVAL);
 	weir_sender_drop(tx);
 	weir_receiver_drop(rx);
+}
+
+/* Both ends of a burst's stretch of the ring meet each place of it. */
+static void
+bursts_go_round(void **state)
+{
+	static const size_t sizes[] = { 1, 3, 8, 24 };
+	uint8_t sent[5 * 24], got[5 * 24];
+	unsigned int i, k, n, turn;
+	size_t size;
+
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		size = sizes[i];
+		assert_int_equal(weir_channel_create(5, size, NULL, &tx, &rx),
+				 0);
+		for (turn = 0; turn < 60; turn++) {
+			n = 1 + turn % 5;
+			for (k = 0; k < n * size; k++)
+				sent[k] = (uint8_t)(turn * 31 + k);
+			assert_int_equal(
+				weir_send_burst(NULL, tx, sent, n, NULL), n);
+			/* In two parts, the first of one value. */
+			assert_int_equal(weir_recv(NULL, rx, got, NULL), 0);
+			if (n > 1)
+				assert_int_equal(weir_recv_burst(NULL, rx,
+								 got + size, 5,
+								 NULL),
+						 n - 1);
+			assert_memory_equal(got, sent, n * size);
+			assert_int_equal(weir_receiver_len(rx), 0);
+		}
+		weir_sender_drop(tx);
+		weir_receiver_drop(rx);
+	}
 }
 
 static void
@@ -519,6 +555,14 @@ open_oneshot(struct weir_oneshot_tx **one_tx, struct weir_oneshot_rx **one_rx)
 }
 
 static void
+wait_for_waiter(const struct weir_oneshot_rx *one_rx)
+{
+	const struct oneshot *o = (const struct oneshot *)one_rx;
+
+	rig_wait_until(oneshot_is_waker(atomic_u64_load(&o->word, RELAXED)));
+}
+
+static void
 oneshot_gives_its_value_once(void **state)
 {
 	struct weir_oneshot_tx *one_tx;
@@ -529,7 +573,7 @@ oneshot_gives_its_value_once(void **state)
 	open_oneshot(&one_tx, &l.rx);
 	assert_int_equal(weir_oneshot_try_recv(l.rx, &v), -EAGAIN);
 	join = waiter_spawn(rig.rt, recv_oneshot, &l);
-	waiter_wait_for(l.rx, 1);
+	wait_for_waiter(l.rx);
 	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
 	assert_int_equal(waiter_join(join), 0);
 	assert_int_equal(l.value, 5);
@@ -558,12 +602,12 @@ oneshot_tells_of_a_lost_end(void **state)
 	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
 	open_oneshot(&one_tx, &l.rx);
 	join = waiter_spawn(rig.rt, recv_oneshot, &l);
-	waiter_wait_for(l.rx, 1);
+	wait_for_waiter(l.rx);
 	weir_oneshot_tx_drop(one_tx);
 	assert_int_equal(waiter_join(join), -EPIPE);
 	open_oneshot(&one_tx, &l.rx);
 	thread = waiter_thread_start(recv_oneshot, &l);
-	waiter_wait_for(l.rx, 1);
+	wait_for_waiter(l.rx);
 	weir_oneshot_tx_drop(one_tx);
 	assert_int_equal(waiter_thread_join(thread), -EPIPE);
 	/* Nobody receives it. */
@@ -617,12 +661,78 @@ oneshot_receiver_can_give_up(void **state)
 	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
 }
 
+/* A task that has its receiver twice: who waits is served, the other refused. */
+static int
+recv_twice(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct oneshot_letter *l = what;
+	struct weir_wait other = { 0 };
+
+	assert_int_equal(weir_oneshot_recv(ctx, l->rx, &l->value, wait),
+			 WEIR_PENDING);
+	/* As often as it is polled. */
+	assert_int_equal(weir_oneshot_recv(ctx, l->rx, &l->value, wait),
+			 WEIR_PENDING);
+	assert_int_equal(weir_oneshot_recv(ctx, l->rx, &l->value, &other),
+			 -EBUSY);
+	assert_int_equal(weir_oneshot_try_recv(l->rx, &l->value), -EAGAIN);
+	/* The wait is ready for use again, of this oneshot too. */
+	weir_wait_cancel(wait);
+	weir_wait_cancel(wait);
+	assert_int_equal(weir_oneshot_recv(ctx, l->rx, &l->value, &other),
+			 WEIR_PENDING);
+	weir_wait_cancel(&other);
+	return 0;
+}
+
+static void
+oneshot_serves_one_waiter(void **state)
+{
+	struct weir_oneshot_tx *one_tx;
+	struct oneshot_letter l;
+	uint64_t v = 5;
+
+	open_oneshot(&one_tx, &l.rx);
+	waiter_check_refusals(rig.rt, recv_oneshot, &l);
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, recv_twice, &l)), 0);
+	assert_int_equal(weir_oneshot_send(one_tx, &v), 0);
+	assert_int_equal(weir_oneshot_try_recv(l.rx, &v), 0);
+	assert_int_equal(v, 5);
+}
+
+static void
+oneshot_takes_values_of_any_size(void **state)
+{
+	static const uint32_t sizes[] = {
+		0, 1, 8, 16, 17, 40, WEIR_ONESHOT_SIZE_MAX
+	};
+	uint8_t sent[WEIR_ONESHOT_SIZE_MAX], got[WEIR_ONESHOT_SIZE_MAX];
+	struct weir_oneshot_tx *one_tx;
+	struct weir_oneshot_rx *one_rx;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sent); i++)
+		sent[i] = (uint8_t)(i * 7);
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		memset(got, 0xff, sizeof(got));
+		assert_int_equal(weir_oneshot_create(rig.rt, sizes[i], NULL,
+						     &one_tx, &one_rx),
+				 0);
+		assert_int_equal(weir_oneshot_send(one_tx, sent), 0);
+		assert_int_equal(weir_oneshot_try_recv(one_rx, got), 0);
+		assert_memory_equal(got, sent, sizes[i]);
+		if (sizes[i] < sizeof(got))
+			assert_int_equal(got[sizes[i]], 0xff);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(values_come_in_order, 1),
 		RIG_TEST(bursts_take_what_fits, 1),
+		RIG_TEST(bursts_go_round, 1),
 		RIG_TEST(numbers_that_make_no_sense_are_refused, 1),
 		RIG_TEST(unbounded_channel_grows_and_shrinks, 1),
 		RIG_TEST(senders_wait_for_room_in_their_order, 2),
@@ -638,6 +748,8 @@ main(void)
 		RIG_TEST(oneshot_tells_of_a_lost_end, 2),
 		RIG_TEST(oneshot_outlives_its_runtime, 2),
 		RIG_TEST(oneshot_receiver_can_give_up, 1),
+		RIG_TESTS(oneshot_serves_one_waiter),
+		RIG_TEST(oneshot_takes_values_of_any_size, 1),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
