@@ -132,8 +132,12 @@ weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w)
 	rc = src->ops->poll(src->priv);
 	atomic_u64_add_owner(&src->polls, 1);
 	*w = NULL;
-	if (rc == 0)
+	if (rc == 0) {
+		if (src->looks < SOURCE_FEW_LOOKS)
+			src->looks++;
 		return false;
+	}
+	src->quick = src->looks < SOURCE_FEW_LOOKS;
 	atomic_u64_add_owner(&src->events, 1);
 	if (rescue)
 		atomic_u64_add_owner(&src->rescues, 1);
@@ -434,9 +438,7 @@ weir_source_move(struct weir_source *source, struct weir_runtime *rt,
 struct weir_source *
 weir_source_of(const void *priv)
 {
-	uintptr_t p = (uintptr_t)priv;
-
-	return (struct weir_source *)(p - offsetof(struct weir_source, priv));
+	return source_of(priv);
 }
 
 unsigned int

@@ -63,7 +63,9 @@ struct weir_source {
 	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
 	struct atomic_u64 events;
-	struct atomic_u64 rescues;
+	uint8_t looks; /* in vain since a task waits, up to SOURCE_FEW_LOOKS */
+	bool quick;    /* the last time there were fewer */
+	bool again;    /* a task yielded to look again, and has found nothing */
 
 	/*
 	 * Second line: the home worker's, around its sleeps. See source_sleep.c.
@@ -76,9 +78,21 @@ struct weir_source {
 	/* With the registry's mutex: its user has freed it, without memory. */
 	bool freed;
 	struct source_watch *watch; /* with the lock; see source_watch.c */
+	struct atomic_u64 rescues;  /* written under the lock */
 
 	uint8_t priv[] weir_cache_aligned;
 };
+
+/* So many looks later, others have had their turn: they may have sent something. */
+#define SOURCE_FEW_LOOKS 2
+
+static inline struct weir_source *
+source_of(const void *priv)
+{
+	uintptr_t p = (uintptr_t)priv;
+
+	return (struct weir_source *)(p - offsetof(struct weir_source, priv));
+}
 
 static inline bool
 source_is_armed(const struct weir_source *src)

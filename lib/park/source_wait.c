@@ -6,6 +6,15 @@
  * A waiter is in a place: the source's own, `waiter`, of which there is one, or
  * places that the driver keeps, as many as it likes. `armed` counts those that
  * are taken (source.c, S3), and places change with the lock only.
+ *
+ * To wait costs a place, a poll by the worker, a wake-up and a second look by the
+ * task. Where events come as fast as that, the task yields and looks itself, for
+ * half the price. The source remembers whether it is such a one: `quick` says
+ * that the worker's first or second look found something when a task waited last.
+ *
+ * U1 A task yields once after a wait that found something, and only on a quick
+ *    source. If it then finds nothing it waits, and the source is quick no more.
+ * U2 It yields on the home worker only. Elsewhere it waits, and so comes home.
  */
 
 #include <errno.h>
@@ -15,24 +24,22 @@
 void
 weir_source_lock(void *priv)
 {
-	lock_acquire(&weir_source_of(priv)->lock);
+	lock_acquire(&source_of(priv)->lock);
 }
 
 void
 weir_source_unlock(void *priv)
 {
-	lock_release(&weir_source_of(priv)->lock);
+	lock_release(&source_of(priv)->lock);
 }
 
 int
 weir_source_wait_begin(struct weir_context *ctx, void *priv)
 {
-	struct weir_source *src = weir_source_of(priv);
-	int rc;
+	struct weir_source *src = source_of(priv);
 
-	rc = weir_context_spend(ctx, 0);
-	if (unlikely(rc < 0))
-		return rc;
+	if (unlikely(context_is_spent(ctx)))
+		return weir_context_spend(ctx, 0);
 	/* A rescuer is in it and will be gone in a moment. */
 	if (unlikely(!lock_try(&src->lock)))
 		return weir_context_yield(ctx);
@@ -42,7 +49,7 @@ weir_source_wait_begin(struct weir_context *ctx, void *priv)
 int
 weir_source_wait_fail(void *priv)
 {
-	struct weir_source *src = weir_source_of(priv);
+	struct weir_source *src = source_of(priv);
 	int error = src->error;
 
 	if (error == 0) {
@@ -57,8 +64,11 @@ weir_source_wait_fail(void *priv)
 void
 weir_source_wait_ready(struct weir_context *ctx, void *priv, unsigned int units)
 {
+	struct weir_source *src = source_of(priv);
+
 	context_charge(ctx, units);
-	lock_release(&weir_source_of(priv)->lock);
+	src->again = false;
+	lock_release(&src->lock);
 }
 
 bool
@@ -89,7 +99,7 @@ void
 weir_source_place_take(struct weir_context *ctx, void *priv,
 		       struct weir_waker **place)
 {
-	weir_waker_drop(take_place(ctx, weir_source_of(priv), place));
+	weir_waker_drop(take_place(ctx, source_of(priv), place));
 }
 
 /* Empties a place, if somebody is in it. */
@@ -99,7 +109,7 @@ leave_place(void *priv, struct weir_waker **place)
 	struct weir_waker *w = *place;
 
 	if (w != NULL)
-		source_count_waiters(weir_source_of(priv), -1);
+		source_count_waiters(source_of(priv), -1);
 	*place = NULL;
 	return w;
 }
@@ -124,7 +134,7 @@ weir_source_place_wake(void *priv, struct weir_waker **place)
 int
 weir_source_wait_leave(struct weir_context *ctx, void *priv)
 {
-	struct weir_source *src = weir_source_of(priv);
+	struct weir_source *src = source_of(priv);
 
 	lock_release(&src->lock);
 	/*
@@ -137,16 +147,38 @@ weir_source_wait_leave(struct weir_context *ctx, void *priv)
 	return WEIR_PENDING;
 }
 
+/* Is the task to yield and look again, rather than wait? With the lock (U1). */
+static bool
+looks_again(const struct weir_context *ctx, struct weir_source *src)
+{
+	if (!src->quick)
+		return false;
+	if (src->again) {
+		src->again = false;
+		src->quick = false;
+		return false;
+	}
+	if (source_home(src)->worker != weir_context_worker(ctx))
+		return false;
+	src->again = true;
+	return true;
+}
+
 int
 weir_source_wait_arm(struct weir_context *ctx, void *priv)
 {
-	struct weir_source *src = weir_source_of(priv);
+	struct weir_source *src = source_of(priv);
 	struct weir_waker *gone;
 
 	if (!weir_source_place_open(ctx, &src->waiter)) {
 		lock_release(&src->lock);
 		return -EBUSY;
 	}
+	if (looks_again(ctx, src)) {
+		lock_release(&src->lock);
+		return context_look_again(ctx);
+	}
+	src->looks = 0;
 	gone = take_place(ctx, src, &src->waiter);
 	weir_source_wait_leave(ctx, priv);
 	weir_waker_drop(gone);

@@ -174,7 +174,8 @@ weir_source_wait_ready(struct weir_context *ctx, void *priv,
 
 /**
  * Ends a wait that found nothing: the task becomes the waiter, and the lock is
- * given back.
+ * given back. If events have been coming one upon the other it yields instead,
+ * to look again at once.
  *
  * A source has one waiter. When another task waits already, that one stays.
  *

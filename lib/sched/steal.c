@@ -65,7 +65,10 @@ worth_looking(const struct node *node)
 	return n > 0 && (n >= weir__worth_taking(node) || node_is_stuck(node));
 }
 
-/* As many as a fair share, and no more than fit. */
+/*
+ * As many as a fair share, and half of what fits at most: a full queue would give
+ * half of its tasks back for the next that is woken.
+ */
 static unsigned int
 share(const struct core *c, const struct inject *q, unsigned int workers)
 {
@@ -74,7 +77,7 @@ share(const struct core *c, const struct inject *q, unsigned int workers)
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
-	return RTE_MIN(n, room + 1);
+	return RTE_MIN(n, room / 2 + 1);
 }
 
 /* Takes a batch: the first task is returned, the others are queued. */

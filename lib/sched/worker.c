@@ -184,6 +184,28 @@ weir__stop_searching(struct core *c)
 		weir__notify(c->worker->node, &c->worker->queue);
 }
 
+/*
+ * The task goes to the back of the queue, and the sources are polled before its
+ * turn. If something else is to run first it is in the queue at once: should that
+ * take long, others can take the task. If nothing is, that poll comes next, and
+ * the task goes behind what it finds.
+ */
+static void
+look_again(struct core *c, struct task *t)
+{
+	uint32_t ahead = weir__run_queue_len_any(&c->worker->queue) +
+			 c->local.n + (c->lifo != NULL);
+
+	if (ahead == 0)
+		task_chain_add(&c->deferred, t);
+	else
+		weir__schedule_back(c, t);
+	if ((int32_t)(c->next_event - (c->tick + ahead + 1)) > 0)
+		c->next_event = c->tick + ahead + 1;
+	if ((int32_t)(c->next_look - c->next_event) > 0)
+		c->next_look = c->next_event;
+}
+
 static void
 run_one(struct core *c, struct task *t)
 {
@@ -209,6 +231,10 @@ run_one(struct core *c, struct task *t)
 	case TASK_NEXT_DEFER:
 		note_woken(w->rt, c, t);
 		task_chain_add(&c->deferred, t);
+		break;
+	case TASK_NEXT_AGAIN:
+		note_woken(w->rt, c, t);
+		look_again(c, t);
 		break;
 	}
 	if (unlikely(c->ctx.out_of_budget)) {

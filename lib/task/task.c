@@ -90,18 +90,25 @@ refs_of_poll(const struct weir_context *ctx)
 	return ctx->owes ? 0 : 1;
 }
 
+static const uint8_t after_yield[] = {
+	[YIELD_NOT] = TASK_NEXT_QUEUE,
+	[YIELD_BEHIND] = TASK_NEXT_DEFER,
+	[YIELD_AGAIN] = TASK_NEXT_AGAIN,
+};
+
 static enum task_next
 after_pending(struct task *t, struct weir_context *ctx)
 {
 	enum state_idle idle;
 
-	idle = ctx->yield ? state_to_yielded(&t->state, ctx->owes) :
-			    state_to_idle(&t->state, ctx->owes);
+	idle = ctx->yield != YIELD_NOT ?
+		       state_to_yielded(&t->state, ctx->owes) :
+		       state_to_idle(&t->state, ctx->owes);
 	switch (idle) {
 	case STATE_IDLE_WAIT:
 		return TASK_NEXT_NOTHING;
 	case STATE_IDLE_NOTIFIED:
-		return ctx->yield ? TASK_NEXT_DEFER : TASK_NEXT_QUEUE;
+		return after_yield[ctx->yield];
 	case STATE_IDLE_FREE:
 		weir__cell_put(t);
 		return TASK_NEXT_NOTHING;
@@ -130,7 +137,7 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 		return TASK_NEXT_NOTHING;
 	}
 	ctx->task = t;
-	ctx->yield = false;
+	ctx->yield = YIELD_NOT;
 	ctx->owes = false;
 	atomic_u32_add_owner(&t->polls, 1);
 	task_hook(t, task_before_poll);
@@ -202,15 +209,14 @@ int
 weir_context_yield(struct weir_context *ctx)
 {
 	context_check(ctx);
-	ctx->yield = true;
+	ctx->yield = YIELD_BEHIND;
 	return WEIR_PENDING;
 }
 
 int
 weir_context_spend(struct weir_context *ctx, unsigned int units)
 {
-	context_check(ctx);
-	if (unlikely(ctx->budget == 0)) {
+	if (unlikely(context_is_spent(ctx))) {
 		ctx->out_of_budget = true;
 		return weir_context_yield(ctx);
 	}

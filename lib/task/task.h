@@ -62,12 +62,19 @@ static_assert(offsetof(struct task, bytes) % 16 == 0,
 static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
 static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
 
+/* What a task that gives PENDING has asked for besides. */
+enum yield {
+	YIELD_NOT,
+	YIELD_BEHIND, /* back into the queue once the sources were polled */
+	YIELD_AGAIN,  /* at once; the sources are polled before its turn */
+};
+
 /* What a poll function sees, and what it asked for. One for each core. */
 struct weir_context {
 	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
 	uint32_t budget;
-	bool yield;	    /* asked to go to the back of the queue */
+	uint8_t yield;	    /* enum yield */
 	bool owes;	    /* gave a reference away (state.h, T6) */
 	bool running;	    /* a task has its turn: poll, drop, end */
 	bool out_of_budget; /* asked because its budget was empty */
@@ -81,7 +88,7 @@ context_reset(struct weir_context *ctx)
 {
 	ctx->task = NULL;
 	ctx->running = false;
-	ctx->yield = false;
+	ctx->yield = YIELD_NOT;
 	ctx->owes = false;
 	ctx->out_of_budget = false;
 	ctx->suspended = false;
@@ -102,6 +109,14 @@ context_check(const struct weir_context *ctx)
 		    "context: in its own poll only");
 }
 
+/* It has none left: its next wait makes the task yield. */
+static inline bool
+context_is_spent(const struct weir_context *ctx)
+{
+	context_check(ctx);
+	return ctx->budget == 0;
+}
+
 /* Takes units off the budget, or what is left of it. */
 static inline void
 context_charge(struct weir_context *ctx, uint32_t units)
@@ -119,6 +134,19 @@ context_resume(struct weir_context *ctx)
 	ctx->budget = ctx->kept;
 }
 
+/*
+ * The task looks again rather than wait: as a yield, but it is in the queue at
+ * once, where others can take it if this worker gets stuck.
+ */
+static inline int
+context_look_again(struct weir_context *ctx)
+{
+	context_check(ctx);
+	if (ctx->yield == YIELD_NOT)
+		ctx->yield = YIELD_AGAIN;
+	return WEIR_PENDING;
+}
+
 /* A hook for the task, if there is one. */
 #define task_hook(t, hook)                                               \
 	do {                                                             \
@@ -134,6 +162,7 @@ enum task_next {
 	TASK_NEXT_NOTHING, /* waits or has ended */
 	TASK_NEXT_QUEUE,   /* was woken while it ran */
 	TASK_NEXT_DEFER,   /* yielded */
+	TASK_NEXT_AGAIN,   /* yielded, to look again for what it waits for */
 };
 
 /* Polls a task taken from a queue, or drops it if it was cancelled. */

@@ -199,7 +199,7 @@ poll(struct core *c, struct task *t)
 
 	model_check(state_to_running(&t->state) == STATE_RUN_POLL);
 	c->ctx.task = t;
-	c->ctx.yield = false;
+	c->ctx.yield = YIELD_NOT;
 	c->ctx.owes = false;
 	c->ctx.budget = 128;
 	rc = t->ops->poll(&c->ctx, t->bytes);
@@ -208,12 +208,13 @@ poll(struct core *c, struct task *t)
 		see(t);
 		return;
 	}
-	next = c->ctx.yield ? state_to_yielded(&t->state, c->ctx.owes) :
-			      state_to_idle(&t->state, c->ctx.owes);
+	next = c->ctx.yield != YIELD_NOT ?
+		       state_to_yielded(&t->state, c->ctx.owes) :
+		       state_to_idle(&t->state, c->ctx.owes);
 	if (next != STATE_IDLE_NOTIFIED)
 		return;
 	/* It waits for another thread. */
-	if (c->ctx.yield)
+	if (c->ctx.yield != YIELD_NOT)
 		atomic_pause();
 	weir__schedule_back(c, t);
 	weir__notify(c->worker->node, &c->worker->queue);
