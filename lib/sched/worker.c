@@ -11,9 +11,9 @@
  *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
  *    inject_interval ticks, those of nodes without workers every other time,
  *    and the local chain has every other turn.
- * L3 Timers are looked at whenever the clock is. To read it costs as much as
- *    half of a short task's turn, so it is read every tick while those take a
- *    microsecond, and every CLOCK_TICKS_MAX at most while they are shorter.
+ * L3 Timers are looked at whenever the clock is: every tick while those take a
+ *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
+ *    to read it would be a good part of each.
  * L4 A worker parks only with nothing of its own to run; see park.c.
  */
 
