@@ -255,6 +255,8 @@ awake:
 	c->busy_since = c->now;
 	c->tuned_at = c->last_poll;
 	c->tuned_tick = c->tick;
+	/* Who was claimed at once has not polled. */
+	c->next_look = c->tick + 1;
 	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
 		weir__notify(w->node, &w->queue);
 }

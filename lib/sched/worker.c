@@ -348,6 +348,7 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 	c->busy_since = c->now;
 	c->tuned_at = c->now;
 	c->tuned_tick = c->tick;
+	c->next_look = c->tick + 1;
 	/* For a standby thread the gap began before. */
 	if (driver == DRIVER_HOME)
 		c->last_poll = c->now;
