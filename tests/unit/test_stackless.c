@@ -9,7 +9,8 @@
 
 #include "rig.h"
 
-#define MS UINT64_C(1000000)
+/* Ns; so long that it is not over before the first look, on a slow machine too. */
+#define SLEEP UINT64_C(100000000)
 
 struct job {
 	struct weir_place place;
@@ -73,7 +74,7 @@ job_poll(struct weir_context *ctx, void *state)
 	step(j, 2);
 	for (j->i = 0; j->i < 2; j->i++) {
 		if (j->i == 0)
-			WEIR_AWAIT(rc, weir_sleep(ctx, &j->sleep, MS));
+			WEIR_AWAIT(rc, weir_sleep(ctx, &j->sleep, SLEEP));
 		else
 			WEIR_AWAIT(rc, wait_once(ctx, j));
 		if (rc != (j->i == 0 ? 0 : 7))
