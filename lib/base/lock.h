@@ -13,6 +13,7 @@
 #include <sched.h>
 
 #include "base/atomic.h"
+#include "base/common.h"
 
 struct lock {
 	struct atomic_u32 held;
@@ -69,7 +70,8 @@ lock_wait(struct lock *l)
 static inline void
 lock_acquire(struct lock *l)
 {
-	if (!lock_grab(l))
+	/* [lock:A1] */
+	if (unlikely(atomic_u32_exchange(&l->held, 1, ACQUIRE) != 0))
 		lock_wait(l);
 }
 

@@ -65,54 +65,33 @@ weir__inject_fini(struct inject *q)
 	q->ring = NULL;
 }
 
-static void
-push_ring(struct inject *q, struct task_chain *c)
+/* Returns how many found room. */
+static unsigned int
+push_ring(struct inject *q, struct task *const *tasks, unsigned int n)
 {
-	void *chunk[CHUNK];
-	struct task *t, *next;
-	unsigned int n, done;
+	unsigned int i;
 
-	while (c->n > 0) {
-		t = c->first;
-		for (n = 0; n < CHUNK && t != NULL; n++, t = next) {
-			chunk[n] = t;
-			next = t->next;
-			race_release(&t->next); /* the ring */
-		}
-		done = rte_ring_mp_rts_enqueue_burst(q->ring, chunk, n, NULL);
-		/*
-		 * Entries in the ring are others' already. The one behind them
-		 * is ours, and the link to it was read before.
-		 */
-		if (done < n) {
-			c->first = chunk[done];
-			c->n -= done;
-			return;
-		}
-		c->first = t;
-		c->n -= n;
-	}
-	task_chain_init(c);
+	for (i = 0; i < n; i++)
+		race_release(&tasks[i]->next); /* the ring */
+	return rte_ring_mp_rts_enqueue_burst(q->ring, (void *const *)tasks, n,
+					     NULL);
 }
 
 static void
-push_spill(struct inject *q, struct task_chain *c)
+push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
 {
-	struct task *prev = NULL, *next, *t;
-	void *top;
+	void *top = atomic_ptr_load(&q->spill, RELAXED);
+	unsigned int i;
 
-	/* The stack has its youngest entry on top: turn the chain round. */
-	for (t = c->first; t != NULL; t = next) {
-		next = t->next;
-		t->next = prev;
-		prev = t;
-	}
-	top = atomic_ptr_load(&q->spill, RELAXED);
+	/* The stack has its youngest entry on top. */
+	for (i = 1; i < n; i++)
+		tasks[i]->next = tasks[i - 1];
 	do {
-		c->first->next = top;
+		tasks[0]->next = top;
 		/* [inject:A1] the links before the top. */
-	} while (!atomic_ptr_cas(&q->spill, &top, c->last, RELEASE, RELAXED));
-	atomic_u64_fetch_add(&q->spilled, c->n, RELAXED);
+	} while (!atomic_ptr_cas(&q->spill, &top, tasks[n - 1], RELEASE,
+				 RELAXED));
+	atomic_u64_fetch_add(&q->spilled, n, RELAXED);
 }
 
 static void
@@ -129,16 +108,18 @@ drain(struct inject *q)
 }
 
 bool
-weir__inject_push(struct inject *q, struct task_chain *c)
+weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 {
-	if (c->n == 0)
+	unsigned int done = 0;
+
+	if (n == 0)
 		return true;
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) != INJECT_OPEN))
 		return false;
 	if (q->ring != NULL && atomic_u64_load(&q->spilled, RELAXED) == 0)
-		push_ring(q, c);
-	if (c->n > 0)
-		push_spill(q, c);
+		done = push_ring(q, tasks, n);
+	if (done < n)
+		push_spill(q, tasks + done, n - done);
 	/*
 	 * [inject:F1] pairs with the fence in finish: either finish's drain
 	 * sees our entry, or we see that it has finished. Without it both could

@@ -44,11 +44,11 @@ void
 weir__inject_fini(struct inject *q);
 
 /*
- * Adds a chain of notifications. False if the queue is closed: they are still
+ * Adds n notifications, in order. False if the queue is closed: they are still
  * the caller's. Any thread.
  */
 bool
-weir__inject_push(struct inject *q, struct task_chain *c);
+weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n);
 
 /* Takes up to n, oldest first; returns how many. Any thread. */
 unsigned int

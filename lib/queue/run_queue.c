@@ -43,7 +43,7 @@ weir__run_queue_init(struct run_queue *q, bool alone)
 
 /* Moves the older half out; false if a thief came first. */
 static bool
-take_half(struct run_queue *q, uint64_t head, struct task_chain *overflow)
+take_half(struct run_queue *q, uint64_t head, struct task **overflow)
 {
 	uint32_t real = run_queue_real_of(head), i;
 
@@ -52,13 +52,13 @@ take_half(struct run_queue *q, uint64_t head, struct task_chain *overflow)
 			    RELAXED))
 		return false;
 	for (i = 0; i < HALF; i++)
-		task_chain_add(overflow, run_queue_slot(q, real + i));
+		overflow[i] = run_queue_slot(q, real + i);
 	return true;
 }
 
-void
+unsigned int
 weir__run_queue_push_owner(struct run_queue *q, struct task *t,
-			   struct task_chain *overflow)
+			   struct task **overflow)
 {
 	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
 	uint64_t head;
@@ -68,12 +68,30 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 		/* Thieves have made room meanwhile. */
 		if (tail - run_queue_steal_of(head) < RUN_QUEUE_SIZE)
 			continue;
-		if (run_queue_steal_of(head) != run_queue_real_of(head) ||
-		    take_half(q, head, overflow)) {
-			task_chain_add(overflow, t);
-			return;
+		if (run_queue_steal_of(head) != run_queue_real_of(head)) {
+			overflow[0] = t;
+			return 1;
+		}
+		if (take_half(q, head, overflow)) {
+			overflow[HALF] = t;
+			return HALF + 1;
 		}
 	}
+	return 0;
+}
+
+void
+weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
+			     unsigned int n)
+{
+	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	unsigned int i;
+
+	WEIR_ASSERT(n <= weir__run_queue_room_owner(q), "R1");
+	for (i = 0; i < n; i++)
+		run_queue_slot_set(q, tail + i, tasks[i]);
+	/* [queue:A3] */
+	atomic_u32_store(&q->tail, tail + n, RELEASE);
 }
 
 /* Claims half of src, for a thief. Returns how many, from the real one of *head. */

@@ -8,6 +8,8 @@
  * run_queue.c for how.
  */
 
+#include <rte_prefetch.h>
+
 #include "base/atomic.h"
 #include "base/common.h"
 #include "task/task.h"
@@ -127,13 +129,20 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 }
 
 /*
- * As run_queue_push_owner(). When the queue is full, `overflow` gets what has to
- * go to the inject queue, in order: the older half and the new task, or just the
- * new task if a thief is at work and room will appear. Owner.
+ * As run_queue_push_owner(). When the queue is full, `overflow`, which has
+ * RUN_QUEUE_OVERFLOW places, gets what has to go to the inject queue, in order:
+ * the older half and the new task, or just the new task if a thief is at work and
+ * room will appear. Returns how many those are. Owner.
  */
-void
+#define RUN_QUEUE_OVERFLOW (RUN_QUEUE_SIZE / 2 + 1)
+unsigned int
 weir__run_queue_push_owner(struct run_queue *q, struct task *t,
-			   struct task_chain *overflow);
+			   struct task **overflow);
+
+/* Adds n tasks at the back, for which there is room. Owner. */
+void
+weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
+			     unsigned int n);
 
 /* Takes the task at the front, or NULL. Owner. */
 static inline struct task *
@@ -146,16 +155,19 @@ run_queue_pop_owner(struct run_queue *q)
 	do {
 		steal = run_queue_steal_of(head);
 		real = run_queue_real_of(head);
-		if (real == tail)
+		if (unlikely(real == tail))
 			return NULL;
-		next = run_queue_pack(steal == real ? real + 1 : steal,
-				      real + 1);
 		/* R5 */
 		if (q->alone) {
+			next = run_queue_pack(real + 1, real + 1);
 			atomic_u64_store(&q->head, next, RELAXED);
 			break;
 		}
+		next = run_queue_pack(steal == real ? real + 1 : steal,
+				      real + 1);
 	} while (!atomic_u64_cas(&q->head, &head, next, RELAXED, RELAXED));
+	/* Its turn comes next, and it may have waited for long. */
+	rte_prefetch0(run_queue_slot(q, real + 1));
 	return run_queue_slot(q, real);
 }
 

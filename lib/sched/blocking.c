@@ -349,8 +349,7 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		return NULL;
 	}
 	state_init_unowned(&t->state);
-	t->shard = 0;
-	weir__owned_none(t);
+	owned_none(t);
 	rc = enqueue(rt, t);
 	if (rc == -EAGAIN) {
 		weir__cell_put(t);

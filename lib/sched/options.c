@@ -61,7 +61,7 @@ weir_options_init(struct weir_options *options)
 	options->max_poll_gap_us = 20;
 	options->budget = 128;
 	options->lifo_slot = true;
-	options->inject_ring_size = 4096;
+	options->inject_ring_size = 16384;
 	options->task_cells = 8192;
 	options->cross_node_backlog = 128;
 	options->cross_node_age_us = 200;

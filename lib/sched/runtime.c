@@ -57,6 +57,8 @@ create_core(struct worker *w, uint64_t seed)
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	c->worker = w;
 	c->ctx.core = c;
+	c->lifo_slot = o->lifo_slot;
+	c->shard = owned_shard_of(&w->node->home.owned, w->idle_bit);
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
 						       FIRST_INJECT_INTERVAL;
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
@@ -100,6 +102,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->rt = rt;
 	w->node = node;
 	w->index = index;
+	w->id_base = (uint64_t)(index + 1) << 48;
 	w->lcore = rt->places[index].lcore;
 	w->idle_bit = node->nb_places;
 	weir__handoff_init(&w->handoff);

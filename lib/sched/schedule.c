@@ -95,16 +95,6 @@ weir__notify(struct node *node, const struct run_queue *queue)
 	notify(node, queue);
 }
 
-/* Gives back the references of notifications that nobody will run. */
-void
-weir__drop_chain(struct task_chain *c)
-{
-	struct task *t;
-
-	while ((t = task_chain_pop(c)) != NULL)
-		weir__task_drop_notification(t);
-}
-
 static void
 count_remote(struct node *node, unsigned int n)
 {
@@ -121,64 +111,56 @@ count_remote(struct node *node, unsigned int n)
  * notifications if it is closed.
  */
 void
-weir__inject(struct node *node, struct inject *q, struct task_chain *c)
+weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
+	     unsigned int n)
 {
-	unsigned int n = c->n;
+	unsigned int i;
 
-	if (weir__inject_push(q, c))
+	if (weir__inject_push(q, tasks, n)) {
 		count_remote(node, n);
-	else
-		weir__drop_chain(c);
-}
-
-static void
-inject_one(struct node *node, struct inject *q, struct task *t)
-{
-	struct task_chain c;
-
-	task_chain_init(&c);
-	task_chain_add(&c, t);
-	weir__inject(node, q, &c);
-}
-
-void
-weir__overflow(struct core *c, struct task_chain *overflow)
-{
-	struct worker *w = c->worker;
-
-	counter_add(&w->counters, overflows, 1);
-	weir__inject(w->node, &w->node->inject, overflow);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		weir__task_drop_notification(tasks[i]);
 }
 
 static __rte_noinline void
 push_full_queue(struct core *c, struct task *t)
 {
-	struct task_chain overflow;
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+	struct worker *w = c->worker;
+	unsigned int n;
 
-	task_chain_init(&overflow);
-	weir__run_queue_push_owner(&c->worker->queue, t, &overflow);
-	if (overflow.n > 0)
-		weir__overflow(c, &overflow);
+	n = weir__run_queue_push_owner(&w->queue, t, overflow);
+	if (n == 0)
+		return;
+	counter_add(&w->counters, overflows, 1);
+	weir__inject(w->node, &w->node->inject, overflow, n);
 }
 
 static inline void
 push_queue(struct core *c, struct task *t)
 {
-	struct worker *w = c->worker;
-
-	counter_add(&w->counters, local_schedules, 1);
-	if (unlikely(!run_queue_push_owner(&w->queue, t)))
+	if (unlikely(!run_queue_push_owner(&c->worker->queue, t)))
 		push_full_queue(c, t);
+}
+
+static inline void
+schedule_back(struct core *c, struct task *t)
+{
+	if (unlikely(task_is_local(t))) {
+		task_chain_add(&c->local, t);
+		return;
+	}
+	counter_add(&c->worker->counters, local_schedules, 1);
+	push_queue(c, t);
 }
 
 /* To the back of this worker's queue, without a word to anyone. */
 void
 weir__schedule_back(struct core *c, struct task *t)
 {
-	if (task_is_local(t))
-		task_chain_add(&c->local, t);
-	else
-		push_queue(c, t);
+	schedule_back(c, t);
 }
 
 void
@@ -187,7 +169,7 @@ weir__schedule_deferred(struct core *c)
 	struct task *t;
 
 	while ((t = task_chain_pop(&c->deferred)) != NULL)
-		weir__schedule_back(c, t);
+		schedule_back(c, t);
 }
 
 /* Has the worker nothing to run that waits longer? */
@@ -199,28 +181,27 @@ nothing_queued(const struct core *c)
 }
 
 /* H4, H5 */
-static bool
+static inline bool
 through_slot(const struct core *c)
 {
-	if (!c->worker->rt->options.lifo_slot)
+	if (unlikely(!c->lifo_slot))
 		return false;
-	if (!c->ctx.running)
-		return nothing_queued(c);
-	return c->ctx.task != NULL || c->from_slot;
+	if (likely(c->ctx.task != NULL))
+		return true;
+	return c->ctx.running ? c->from_slot : nothing_queued(c);
 }
 
-static void
+static __rte_always_inline void
 schedule_here(struct core *c, struct task *t)
 {
 	struct task *prev;
 
+	counter_add(&c->worker->counters, local_schedules, 1);
 	if (through_slot(c)) {
 		prev = c->lifo;
 		c->lifo = t;
-		if (prev == NULL) {
-			counter_add(&c->worker->counters, local_schedules, 1);
+		if (prev == NULL)
 			return;
-		}
 		t = prev;
 	}
 	push_queue(c, t);
@@ -233,44 +214,57 @@ schedule_here(struct core *c, struct task *t)
 static void
 schedule_bound(struct worker *w, struct task *t)
 {
-	inject_one(w->node, &w->inbox, t);
+	weir__inject(w->node, &w->inbox, &t, 1);
 	/* [workers:F1] [sleep:F1] the fence of both is in the push. */
 	sleeper_call(&w->sleeper, RELAXED);
 	if (unlikely(atomic_u32_load(&w->successor, RELAXED) != 0))
 		weir__forward_inbox(w);
 }
 
+/* To another worker, or to whichever. */
+static __rte_noinline void
+schedule_there(struct node *node, struct core *c, struct task *t)
+{
+	struct worker *w;
+
+	if (!task_is_local(t)) {
+		weir__inject(node, &node->inject, &t, 1);
+		notify(node, NULL);
+		return;
+	}
+	w = weir__worker_for(node->rt, t->worker);
+	if (c != NULL && c->worker == w)
+		task_chain_add(&c->local, t);
+	else
+		schedule_bound(w, t);
+}
+
+/* c: the calling thread's core, if it is one of the task's runtime. */
+static __rte_always_inline void
+place(struct node *node, struct core *c, struct task *t)
+{
+	if (likely(c != NULL && c->worker->node == node && !task_is_local(t)))
+		schedule_here(c, t);
+	else
+		schedule_there(node, c, t);
+}
+
 void
 weir__place(struct task *t)
 {
 	struct node *node = node_of_home(t->home);
-	struct weir_runtime *rt = node->rt;
-	struct core *c = core_of(rt);
-	struct worker *w;
 
-	if (task_is_local(t)) {
-		w = weir__worker_for(rt, t->worker);
-		if (c != NULL && c->worker == w)
-			task_chain_add(&c->local, t);
-		else
-			schedule_bound(w, t);
-		return;
-	}
-	if (c != NULL && c->worker->node == node) {
-		schedule_here(c, t);
-		return;
-	}
-	inject_one(node, &node->inject, t);
-	weir__notify(node, NULL);
+	place(node, core_of(node->rt), t);
 }
 
 void
 weir__schedule(struct task *t)
 {
-	const struct weir_runtime *rt = node_of_home(t->home)->rt;
+	struct node *node = node_of_home(t->home);
+	struct core *c = core_of(node->rt);
 
-	note_woken(rt, core_of(rt), t);
-	weir__place(t);
+	note_woken(node->rt, c, t);
+	place(node, c, t);
 }
 
 bool
@@ -293,10 +287,10 @@ weir__on_worker_of(const struct task *t)
 	return core_of(node_of_home(t->home)->rt) != NULL;
 }
 
-void
-weir__cell_put(struct task *t)
+/* By a thread that is no worker of the cell's node. */
+static __rte_noinline void
+put_elsewhere(struct node *node, struct task *t)
 {
-	struct node *node = node_of_home(t->home);
 	struct weir_runtime *rt = node->rt;
 	struct core *c = core_of(rt);
 
@@ -309,8 +303,22 @@ weir__cell_put(struct task *t)
 	}
 }
 
+void
+weir__cell_put(struct task *t)
+{
+	struct node *node = node_of_home(t->home);
+	struct core *c = weir__core;
+
+	if (unlikely(c == NULL || c->worker->node != node)) {
+		put_elsewhere(node, t);
+		return;
+	}
+	cell_free(c->cells.pools, &c->cells, t);
+	atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
+}
+
 /* Fills in a new cell. */
-static void
+static inline void
 init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	  const void *state, const struct weir_spawn_attr *attr)
 {
@@ -319,6 +327,7 @@ init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	t->home = &home->home;
 	t->worker = (uint16_t)attr->worker;
 	t->affinity = attr->affinity & 3;
+	t->hooked = home->home.hooks != NULL;
 	t->join_waiter = NULL;
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	if (state != NULL)
@@ -360,12 +369,23 @@ home_of(const struct weir_runtime *rt, const struct core *c,
 	return i >= 0 ? rt->nodes[i] : NULL;
 }
 
+static const struct weir_spawn_attr default_attr;
+
+static inline bool
+ops_valid(const struct weir_task_ops *ops)
+{
+	size_t result_end;
+
+	return ops != NULL && ops->name != NULL &&
+	       !__builtin_add_overflow(ops->result_offset, ops->result_size,
+				       &result_end) &&
+	       result_end <= ops->state_size;
+}
+
 bool
 weir__ops_valid(const struct weir_task_ops *ops)
 {
-	return ops != NULL && ops->name != NULL &&
-	       ops->result_size <= ops->state_size &&
-	       ops->result_offset <= ops->state_size - ops->result_size;
+	return ops_valid(ops);
 }
 
 /*
@@ -378,17 +398,20 @@ next_id(struct weir_runtime *rt, struct core *c)
 	if (c == NULL)
 		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED) + 1;
 	counter_add(&c->worker->counters, spawned, 1);
-	return (uint64_t)(c->worker->index + 1) << 48 |
-	       counter_get(&c->worker->counters, spawned);
+	return c->worker->id_base + counter_get(&c->worker->counters, spawned);
 }
 
-/* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
+/*
+ * A cell of a node, counted (runtime.c, M1). NULL: no memory. here: the core is
+ * one of that node.
+ */
 static inline struct task *
-alloc_cell(struct core *c, struct node *home, size_t size)
+alloc_cell(struct core *c, struct node *home, size_t size, bool here)
 {
 	struct task *t;
 
-	t = cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL, size);
+	t = cell_alloc(here ? c->cells.pools : &home->home.cells,
+		       c != NULL ? &c->cells : NULL, size);
 	if (unlikely(t == NULL))
 		return NULL;
 	if (c != NULL)
@@ -400,9 +423,9 @@ alloc_cell(struct core *c, struct node *home, size_t size)
 
 static inline struct task *
 alloc_task(struct core *c, struct node *home, const struct weir_task_ops *ops,
-	   const void *state, const struct weir_spawn_attr *attr)
+	   const void *state, const struct weir_spawn_attr *attr, bool here)
 {
-	struct task *t = alloc_cell(c, home, ops->state_size);
+	struct task *t = alloc_cell(c, home, ops->state_size, here);
 
 	if (likely(t != NULL))
 		init_task(t, home, ops, state, attr);
@@ -414,7 +437,7 @@ weir__task_alloc(struct core *c, struct node *home,
 		 const struct weir_task_ops *ops, const void *state,
 		 const struct weir_spawn_attr *attr)
 {
-	return alloc_task(c, home, ops, state, attr);
+	return alloc_task(c, home, ops, state, attr, false);
 }
 
 void *
@@ -422,7 +445,7 @@ weir__object_alloc(struct weir_runtime *rt, size_t size)
 {
 	struct core *c = core_of(rt);
 	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
-	struct task *t = alloc_cell(c, home, size);
+	struct task *t = alloc_cell(c, home, size, c != NULL);
 
 	if (unlikely(t == NULL))
 		return NULL;
@@ -452,36 +475,57 @@ weir__task_announce(struct core *c, struct task *t)
 	announce(node_of_home(t->home)->rt, c, t);
 }
 
-struct weir_join *
-weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
-		const void *state, const struct weir_spawn_attr *attr)
+/* here: on the home node, by its worker. */
+static __rte_always_inline struct weir_join *
+spawn(struct weir_runtime *rt, struct core *c, struct node *home,
+      const struct weir_task_ops *ops, const void *state,
+      const struct weir_spawn_attr *attr, bool here)
 {
-	static const struct weir_spawn_attr any;
-	struct core *c = core_of(rt);
-	struct node *home;
-	struct task *t;
+	struct task *t = alloc_task(c, home, ops, state, attr, here);
+	unsigned int hint = c != NULL ? c->worker->idle_bit : 0;
+	struct owned_shard *shard;
 
-	if (attr == NULL)
-		attr = &any;
-	home = home_of(rt, c, attr);
-	if (unlikely(!weir__ops_valid(ops) || ops->poll == NULL ||
-		     home == NULL)) {
-		rte_errno = EINVAL;
-		return NULL;
-	}
-	t = alloc_task(c, home, ops, state, attr);
 	if (unlikely(t == NULL)) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
 	announce(rt, c, t);
-	if (unlikely(!weir__owned_insert(&home->home.owned, t,
-					 c != NULL ? c->worker->idle_bit : 0)))
+	shard = here ? c->shard : owned_shard_of(&home->home.owned, hint);
+	if (unlikely(!owned_insert_into(shard, t)))
 		weir__task_refuse(t);
-	else if (likely(c != NULL && c->worker->node == home &&
-			!task_is_local(t)))
+	else if (here)
 		schedule_here(c, t);
 	else
 		weir__place(t);
 	return (struct weir_join *)t;
+}
+
+static __rte_noinline struct weir_join *
+spawn_there(struct weir_runtime *rt, struct core *c,
+	    const struct weir_task_ops *ops, const void *state,
+	    const struct weir_spawn_attr *attr)
+{
+	struct node *home = home_of(rt, c, attr);
+
+	if (home == NULL) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	return spawn(rt, c, home, ops, state, attr, false);
+}
+
+struct weir_join *
+weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		const void *state, const struct weir_spawn_attr *attr)
+{
+	struct core *c = core_of(rt);
+
+	if (unlikely(!ops_valid(ops) || ops->poll == NULL)) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	if (unlikely(c == NULL || attr != NULL))
+		return spawn_there(rt, c, ops, state,
+				   attr != NULL ? attr : &default_attr);
+	return spawn(rt, c, c->worker->node, ops, state, &default_attr, true);
 }

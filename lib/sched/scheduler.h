@@ -64,6 +64,7 @@ struct core {
 	uint64_t idle_since; /* TSC; see park.c, Q3 */
 	uint64_t idle_polls; /* tasks polled until then */
 
+	bool lifo_slot;	   /* weir_options.lifo_slot */
 	bool from_slot;	   /* the running task came through the LIFO slot */
 	bool local_first;  /* bound tasks have the next turn */
 	bool shared_first; /* so has the node's inject queue */
@@ -71,6 +72,7 @@ struct core {
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
+	struct owned_shard *shard; /* where its tasks are listed */
 	struct cell_cache cells;
 };
 
@@ -120,6 +122,7 @@ struct worker {
 	struct source_set sources;
 	struct inject inbox;
 	struct counters counters;
+	uint64_t id_base; /* of the tasks that it spawns */
 	/* Cells this worker took minus those it gave back. Its own. */
 	struct atomic_u64 cells;
 
@@ -264,15 +267,12 @@ void
 weir__notify(struct node *node, const struct run_queue *queue);
 /* Pushes to an inject queue, or drops the notifications if it is closed. */
 void
-weir__inject(struct node *node, struct inject *q, struct task_chain *c);
-void
-weir__drop_chain(struct task_chain *c);
+weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
+	     unsigned int n);
 void
 weir__schedule_back(struct core *c, struct task *t);
 void
 weir__schedule_deferred(struct core *c);
-void
-weir__overflow(struct core *c, struct task_chain *overflow);
 
 /* But for poll and run, of which the caller wants one or the other. */
 bool

@@ -56,6 +56,16 @@ close_all(struct weir_runtime *rt)
 		weir__worker_call(rt->workers[i], ATTENTION_STOP);
 }
 
+/* Gives back the references of notifications that nobody will run. */
+static void
+drop_chain(struct task_chain *c)
+{
+	struct task *t;
+
+	while ((t = task_chain_pop(c)) != NULL)
+		weir__task_drop_notification(t);
+}
+
 /* Step 5 for one worker, whose thread is done with it: [shutdown:A2]. */
 static void
 empty_worker(struct worker *w)
@@ -66,8 +76,8 @@ empty_worker(struct worker *w)
 	if (c->lifo != NULL)
 		weir__task_drop_notification(c->lifo);
 	c->lifo = NULL;
-	weir__drop_chain(&c->local);
-	weir__drop_chain(&c->deferred);
+	drop_chain(&c->local);
+	drop_chain(&c->deferred);
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		weir__task_drop_notification(t);
 	weir__inject_finish(&w->inbox);

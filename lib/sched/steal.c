@@ -80,28 +80,51 @@ share(const struct core *c, const struct inject *q, unsigned int workers)
 	return RTE_MIN(n, room / 2 + 1);
 }
 
-/* Takes a batch: the first task is returned, the others are queued. */
+/* Pops a share of an inject queue. Returns how many. */
+static unsigned int
+pop_share(struct core *c, struct inject *q, unsigned int workers,
+	  struct task *tasks[RUN_QUEUE_SIZE / 2])
+{
+	unsigned int n;
+
+	if (weir__inject_len(q) == 0)
+		return 0;
+	n = weir__inject_pop(q, tasks, share(c, q, workers));
+	if (n > 0)
+		counter_add(&c->worker->counters, injected, n);
+	return n;
+}
+
+/*
+ * Takes a batch of a node's: the first task is returned, the others are queued.
+ * None is bound to a worker (H1), so none need be looked at.
+ */
 static struct task *
 take_batch(struct core *c, struct inject *q, unsigned int workers)
 {
 	struct task *tasks[RUN_QUEUE_SIZE / 2];
-	unsigned int i, n;
+	struct worker *w = c->worker;
+	unsigned int n = pop_share(c, q, workers, tasks);
 
-	if (weir__inject_len(q) == 0)
-		return NULL;
-	n = weir__inject_pop(q, tasks, share(c, q, workers));
 	if (n == 0)
 		return NULL;
-	counter_add(&c->worker->counters, injected, n);
-	for (i = 1; i < n; i++)
-		weir__schedule_back(c, tasks[i]);
+	counter_add(&w->counters, local_schedules, n - 1);
+	weir__run_queue_append_owner(&w->queue, tasks + 1, n - 1);
 	return tasks[0];
 }
 
+/* The same of what came to this worker alone. */
 static struct task *
 take_inbox(struct core *c)
 {
-	return take_batch(c, &c->worker->inbox, 1);
+	struct task *tasks[RUN_QUEUE_SIZE / 2];
+	unsigned int i, n = pop_share(c, &c->worker->inbox, 1, tasks);
+
+	if (n == 0)
+		return NULL;
+	for (i = 1; i < n; i++)
+		weir__schedule_back(c, tasks[i]);
+	return tasks[0];
 }
 
 static struct task *

@@ -128,7 +128,7 @@ struct weir_options {
 	/**
 	 * Entries of the ring part of each node's inject queue. When it is full the
 	 * queue goes on in a linked list, which is slower. A power of two, 64
-	 * to 1048576, default 4096.
+	 * to 1048576, default 16384.
 	 */
 	unsigned int inject_ring_size;
 

@@ -101,25 +101,36 @@ maintenance(struct core *c, uint64_t now)
 		weir__notify(c->worker->node, &c->worker->queue);
 }
 
-static struct task *
-take_local(struct core *c)
+/* L2: bound tasks have every other turn. */
+static __rte_noinline struct task *
+take_bound(struct core *c)
 {
-	struct task *t = c->lifo;
+	struct task *t;
 
-	if (t != NULL) {
-		c->lifo = NULL;
-		c->from_slot = true;
-		return t;
-	}
 	c->local_first = !c->local_first;
-	if (c->local.n > 0 && c->local_first)
+	if (c->local_first)
 		return task_chain_pop(&c->local);
 	t = run_queue_pop_owner(&c->worker->queue);
 	return t != NULL ? t : task_chain_pop(&c->local);
 }
 
+static inline struct task *
+take_local(struct core *c)
+{
+	struct task *t = c->lifo;
+
+	if (unlikely(t != NULL)) {
+		c->lifo = NULL;
+		c->from_slot = true;
+		return t;
+	}
+	if (unlikely(c->local.n > 0))
+		return take_bound(c);
+	return run_queue_pop_owner(&c->worker->queue);
+}
+
 /* From outside, though there is work at hand. */
-static struct task *
+static __rte_noinline struct task *
 take_first(struct core *c)
 {
 	const struct weir_runtime *rt = c->worker->rt;
@@ -133,20 +144,20 @@ take_first(struct core *c)
 	return t != NULL ? t : weir__take_inject(c);
 }
 
-static struct task *
+static inline struct task *
 next_task(struct core *c)
 {
 	struct task *t;
 
 	c->from_slot = false;
-	if ((int32_t)(c->tick - c->next_inject) >= 0) {
+	if (unlikely((int32_t)(c->tick - c->next_inject) >= 0)) {
 		c->next_inject = c->tick + c->inject_interval;
 		t = take_first(c);
 		if (t != NULL)
 			return t;
 	}
 	t = take_local(c);
-	return t != NULL ? t : weir__take_inject(c);
+	return likely(t != NULL) ? t : weir__take_inject(c);
 }
 
 /* Must a task that is bound run elsewhere? */
@@ -206,7 +217,30 @@ look_again(struct core *c, struct task *t)
 		c->next_look = c->next_event;
 }
 
-static void
+/* A task that had its turn is not done with it. */
+static inline void
+queue_again(struct core *c, struct task *t, enum task_next next)
+{
+	struct worker *w = c->worker;
+
+	note_woken(w->rt, c, t);
+	switch (next) {
+	case TASK_NEXT_NOTHING:
+		break;
+	case TASK_NEXT_QUEUE:
+		weir__schedule_back(c, t);
+		weir__notify(w->node, &w->queue);
+		break;
+	case TASK_NEXT_DEFER:
+		task_chain_add(&c->deferred, t);
+		break;
+	case TASK_NEXT_AGAIN:
+		look_again(c, t);
+		break;
+	}
+}
+
+static inline void
 run_one(struct core *c, struct task *t)
 {
 	struct worker *w = c->worker;
@@ -220,23 +254,8 @@ run_one(struct core *c, struct task *t)
 		       weir__task_run_timed(c, t);
 	c->ctx.running = false;
 	TRACE_FP(poll_end, w->index);
-	switch (next) {
-	case TASK_NEXT_NOTHING:
-		break;
-	case TASK_NEXT_QUEUE:
-		note_woken(w->rt, c, t);
-		weir__schedule_back(c, t);
-		weir__notify(w->node, &w->queue);
-		break;
-	case TASK_NEXT_DEFER:
-		note_woken(w->rt, c, t);
-		task_chain_add(&c->deferred, t);
-		break;
-	case TASK_NEXT_AGAIN:
-		note_woken(w->rt, c, t);
-		look_again(c, t);
-		break;
-	}
+	if (next != TASK_NEXT_NOTHING)
+		queue_again(c, t, next);
 	if (unlikely(c->ctx.out_of_budget)) {
 		c->ctx.out_of_budget = false;
 		counter_add(&w->counters, forced_yields, 1);
@@ -244,28 +263,28 @@ run_one(struct core *c, struct task *t)
 }
 
 /* Runs a task, and those it wakes through the LIFO slot, on one budget. */
-static void
+static inline void
 run_task(struct core *c, struct task *t)
 {
-	unsigned int lifo_polls;
+	unsigned int lifo_polls = 0;
 
 	if (unlikely(sent_home(c, t)))
 		return;
 	if (unlikely(c->searching))
 		weir__stop_searching(c);
 	c->ctx.budget = c->worker->rt->options.budget;
-	run_one(c, t);
-	for (lifo_polls = 0; c->lifo != NULL; lifo_polls++) {
-		t = c->lifo;
-		c->lifo = NULL;
-		if (lifo_polls == LIFO_MAX_POLLS || c->ctx.budget == 0) {
-			weir__schedule_back(c, t);
-			weir__notify(c->worker->node, &c->worker->queue);
-			return;
-		}
-		c->from_slot = true;
+	for (;;) {
 		run_one(c, t);
+		t = c->lifo;
+		if (t == NULL)
+			return;
+		c->lifo = NULL;
+		if (lifo_polls++ == LIFO_MAX_POLLS || c->ctx.budget == 0)
+			break;
+		c->from_slot = true;
 	}
+	weir__schedule_back(c, t);
+	weir__notify(c->worker->node, &c->worker->queue);
 }
 
 /* Others want something: does this thread's part end? */
@@ -294,7 +313,7 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
 
 	if (unlikely(wanted != 0) && attend(c, driver, wanted))
 		return true;
-	return until != NULL && weir_join_ended(until);
+	return until != NULL && join_ended(until);
 }
 
 /* Reads the clock, for timers and for the sources (L1, L3). */

@@ -67,17 +67,16 @@ move_tasks(struct core *c)
 {
 	struct worker *w = c->worker;
 	struct worker *successor = weir__worker_for(w->rt, w->index);
-	struct task_chain shared;
-	struct task *t;
+	struct task *shared[RUN_QUEUE_SIZE + 1], *t;
+	unsigned int n = 0;
 
 	weir__schedule_deferred(c);
-	task_chain_init(&shared);
 	if (c->lifo != NULL)
-		task_chain_add(&shared, c->lifo);
+		shared[n++] = c->lifo;
 	c->lifo = NULL;
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
-		task_chain_add(&shared, t);
-	weir__inject(w->node, &w->node->inject, &shared);
+		shared[n++] = t;
+	weir__inject(w->node, &w->node->inject, shared, n);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
 	weir__timers_move(&w->timers, &successor->timers);

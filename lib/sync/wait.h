@@ -115,10 +115,7 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 		return weir__on_worker() ? -EDEADLK : 0;
 	if (w->awaited != NULL)
 		return w->awaited == a && w->task == ctx->task ? 1 : -EBUSY;
-	if (unlikely(context_is_spent(ctx)))
-		return weir_context_spend(ctx, 1);
-	context_charge(ctx, 1);
-	return 0;
+	return context_spend(ctx, 1);
 }
 
 /*

@@ -116,12 +116,10 @@ stock_pop(struct cell_stock *s)
 static inline unsigned int
 cell_class(size_t state_size)
 {
-	/* By lines, four bits each. */
-	const uint64_t classes = UINT64_C(0x443321000);
+	static const uint8_t by_lines[] = { 0, 0, 0, 1, 2, 3, 3, 4, 4 };
 	size_t size = offsetof(struct task, bytes) + state_size;
 
-	return classes >> (size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE * 4 &
-	       7;
+	return by_lines[(size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE];
 }
 
 /* As weir__cell_alloc(), without a call when there is one at hand. */
@@ -135,10 +133,9 @@ cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 		   state_size <= CELL_STATE_MAX)) {
 		cls = cell_class(state_size);
 		t = (struct task *)stock_pop(&c->stock[cls]);
-		if (likely(t != NULL)) {
-			t->size_class = cls & 7;
+		/* Its class has stayed. */
+		if (likely(t != NULL))
 			return t;
-		}
 	}
 	return weir__cell_alloc(p, c, state_size);
 }
@@ -156,7 +153,7 @@ cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 
 	if (likely(c != NULL && c->pools == p && cls < CELL_CLASSES)) {
 		s = &c->stock[cls];
-		if (likely(s->n > 0 && s->n < CELL_BATCH - 1)) {
+		if (likely(s->n < CELL_BATCH - 1)) {
 			cell->next = s->head;
 			s->head = cell;
 			s->n++;

@@ -49,10 +49,10 @@ drop_waiter(struct task *t)
 }
 
 /* Ends the handle of a task that has ended; its result has been dealt with. */
-static void
+static inline void
 end_handle(struct task *t)
 {
-	if (t->join_waiter != NULL &&
+	if (unlikely(t->join_waiter != NULL) &&
 	    !(state_load(&t->state) & STATE_JOIN_WAKER))
 		drop_waiter(t);
 	if (state_join_end(&t->state))
@@ -60,14 +60,14 @@ end_handle(struct task *t)
 }
 
 /* The task is complete: hands its outcome out and ends the handle. */
-static int
+static inline int
 take(struct task *t, void *result)
 {
+	const struct weir_task_ops *ops = t->ops;
 	int rc = t->outcome;
 
-	if (rc == 0 && result != NULL)
-		memcpy(result, t->bytes + t->ops->result_offset,
-		       t->ops->result_size);
+	if (rc == 0 && ops->result_size > 0 && result != NULL)
+		memcpy(result, t->bytes + ops->result_offset, ops->result_size);
 	else
 		drop_result(t);
 	end_handle(t);
@@ -96,7 +96,7 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 	uint64_t word;
 	int rc;
 
-	rc = weir_context_spend(ctx, 1);
+	rc = context_spend(ctx, 1);
 	if (rc < 0)
 		return rc;
 	word = state_load(&t->state);
@@ -113,9 +113,7 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 bool
 weir_join_ended(const struct weir_join *join)
 {
-	const struct task *t = (const struct task *)join;
-
-	return (state_load(&t->state) & STATE_COMPLETE) != 0;
+	return join_ended(join);
 }
 
 bool

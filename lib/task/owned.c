@@ -36,53 +36,11 @@ weir__owned_init(struct owned *o, unsigned int nb_workers)
 	for (i = 0; i < o->nb_shards; i++) {
 		lock_init(&o->shards[i].lock);
 		o->shards[i].closed = false;
+		o->shards[i].index = (uint8_t)i;
 		atomic_u64_store(&o->shards[i].count, 0, RELAXED);
 		list_init(&o->shards[i].tasks);
 		list_init(&o->shards[i].ending);
 	}
-}
-
-void
-weir__owned_none(struct task *t)
-{
-	t->owned.next = NULL;
-	t->owned.prev = NULL;
-}
-
-bool
-weir__owned_insert(struct owned *o, struct task *t, unsigned int hint)
-{
-	struct owned_shard *s;
-	bool bound;
-
-	t->shard = hint & (o->nb_shards - 1);
-	s = &o->shards[t->shard];
-	lock_acquire(&s->lock);
-	bound = !s->closed;
-	if (bound) {
-		list_push_back(&s->tasks, &t->owned);
-		atomic_u64_add_owner(&s->count, 1);
-	}
-	lock_release(&s->lock);
-	if (unlikely(!bound))
-		weir__owned_none(t);
-	return bound;
-}
-
-bool
-weir__owned_remove(struct task *t)
-{
-	struct owned_shard *s = &t->home->owned.shards[t->shard];
-	bool linked;
-
-	lock_acquire(&s->lock);
-	linked = list_linked(&t->owned);
-	if (linked) {
-		list_remove(&t->owned);
-		atomic_u64_add_owner(&s->count, (uint64_t)-1);
-	}
-	lock_release(&s->lock);
-	return linked;
 }
 
 void

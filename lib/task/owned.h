@@ -17,6 +17,8 @@
 #include "task/weir_hooks.h"
 
 #define OWNED_MAX_SHARDS 64
+/* The shard of a task that is on no list. */
+#define OWNED_NONE UINT8_MAX
 
 /* Tests shrink it. */
 #ifndef OWNED_WALK_CHUNK
@@ -26,6 +28,7 @@
 struct owned_shard {
 	struct lock lock;
 	bool closed;
+	uint8_t index;
 	struct atomic_u64 count; /* on both lists; written under the lock */
 	struct list_link tasks;
 	struct list_link ending; /* shutdown has come to them */
@@ -51,20 +54,64 @@ struct task_home {
 void
 weir__owned_init(struct owned *o, unsigned int nb_workers);
 
+/* The task is not to be on any list. */
+static inline void
+owned_none(struct task *t)
+{
+	t->shard = OWNED_NONE;
+}
+
+static inline struct owned_shard *
+owned_shard_of(struct owned *o, unsigned int hint)
+{
+	return &o->shards[hint & (o->nb_shards - 1)];
+}
+
 /*
  * Takes the list's reference of a new task. False if the list is closed: the
- * task was not inserted. `hint` spreads inserters over shards.
+ * task was not inserted.
  */
-bool
-weir__owned_insert(struct owned *o, struct task *t, unsigned int hint);
+static inline bool
+owned_insert_into(struct owned_shard *s, struct task *t)
+{
+	bool bound;
 
-/* The task is not to be on any list. */
-void
-weir__owned_none(struct task *t);
+	t->shard = s->index;
+	lock_acquire(&s->lock);
+	bound = !s->closed;
+	if (likely(bound)) {
+		list_push_back(&s->tasks, &t->owned);
+		atomic_u64_add_owner(&s->count, 1);
+	}
+	lock_release(&s->lock);
+	if (unlikely(!bound))
+		owned_none(t);
+	return bound;
+}
+
+/* `hint` spreads inserters over shards. */
+static inline bool
+owned_insert(struct owned *o, struct task *t, unsigned int hint)
+{
+	return owned_insert_into(owned_shard_of(o, hint), t);
+}
 
 /* False if it was never inserted: there is no reference to give back then. */
-bool
-weir__owned_remove(struct task *t);
+static inline bool
+owned_remove(struct task *t)
+{
+	struct owned_shard *s;
+
+	if (unlikely(t->shard == OWNED_NONE))
+		return false;
+	s = &t->home->owned.shards[t->shard];
+	lock_acquire(&s->lock);
+	list_remove(&t->owned);
+	atomic_u64_add_owner(&s->count, (uint64_t)-1);
+	lock_release(&s->lock);
+	owned_none(t);
+	return true;
+}
 
 /* No insertion succeeds from here on. Any thread. */
 void

@@ -57,13 +57,13 @@ wake_joiner(struct task *t, unsigned int refs)
 }
 
 /* The caller holds RUNNING, and `refs` references, which go. */
-static void
+static __rte_always_inline void
 end_task(struct task *t, int32_t outcome, unsigned int refs)
 {
 	drop_state(t);
 	task_hook(t, task_end);
 	t->outcome = outcome;
-	if (weir__owned_remove(t))
+	if (owned_remove(t))
 		refs++;
 	switch (state_to_complete(&t->state, refs)) {
 	case STATE_COMPLETE_DONE:
@@ -81,6 +81,12 @@ end_task(struct task *t, int32_t outcome, unsigned int refs)
 		weir__cell_put(t);
 		break;
 	}
+}
+
+static __rte_noinline void
+end_cancelled(struct task *t, unsigned int refs)
+{
+	end_task(t, -ECANCELED, refs);
 }
 
 /* References that end with a poll. */
@@ -115,7 +121,7 @@ after_pending(struct task *t, struct weir_context *ctx)
 	case STATE_IDLE_CANCEL:
 		break;
 	}
-	end_task(t, -ECANCELED, refs_of_poll(ctx));
+	end_cancelled(t, refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
 }
 
@@ -128,7 +134,7 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	case STATE_RUN_POLL:
 		break;
 	case STATE_RUN_CANCEL:
-		end_task(t, -ECANCELED, 1);
+		end_cancelled(t, 1);
 		return TASK_NEXT_NOTHING;
 	case STATE_RUN_FREE:
 		weir__cell_put(t);
@@ -136,9 +142,7 @@ weir__task_run(struct task *t, struct weir_context *ctx)
 	case STATE_RUN_NOTHING:
 		return TASK_NEXT_NOTHING;
 	}
-	ctx->task = t;
-	ctx->yield = YIELD_NOT;
-	ctx->owes = false;
+	context_begin(ctx, t);
 	atomic_u32_add_owner(&t->polls, 1);
 	task_hook(t, task_before_poll);
 	rc = t->ops->poll(ctx, t->bytes);
@@ -158,7 +162,7 @@ weir__task_run_blocking(struct task *t)
 
 	/* Nobody else runs or ends what was queued: see blocking.c, P3. */
 	if (state_to_running(&t->state) == STATE_RUN_CANCEL) {
-		end_task(t, -ECANCELED, 1);
+		end_cancelled(t, 1);
 		return;
 	}
 	task_hook(t, task_before_poll);
@@ -178,7 +182,7 @@ void
 weir__task_end_cancelled(struct task *t)
 {
 	/* The list's reference is all there is. */
-	end_task(t, -ECANCELED, 0);
+	end_cancelled(t, 0);
 }
 
 void

@@ -42,8 +42,9 @@ struct task {
 	uint64_t id;
 	struct atomic_u32 woken; /* see stamp.h */
 	uint16_t worker;	 /* for WEIR_AFFINITY_WORKER */
-	uint8_t affinity : 2;
 	uint8_t size_class : 3;
+	uint8_t affinity : 2;
+	bool hooked : 1; /* home->hooks is not NULL */
 	uint8_t shard;
 
 	/*
@@ -74,24 +75,32 @@ struct weir_context {
 	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
 	uint32_t budget;
+	/* Of one poll. */
 	uint8_t yield;	    /* enum yield */
 	bool owes;	    /* gave a reference away (state.h, T6) */
-	bool running;	    /* a task has its turn: poll, drop, end */
 	bool out_of_budget; /* asked because its budget was empty */
 	bool suspended;	    /* the budget is set aside, in `kept` */
 	uint32_t kept;
+	bool running; /* a task has its turn: poll, drop, end */
 };
+
+/* What the last poll asked for is forgotten. */
+static inline void
+context_begin(struct weir_context *ctx, struct task *t)
+{
+	ctx->task = t;
+	ctx->yield = YIELD_NOT;
+	ctx->owes = false;
+	ctx->out_of_budget = false;
+	ctx->suspended = false;
+}
 
 /* No task is being polled. */
 static inline void
 context_reset(struct weir_context *ctx)
 {
-	ctx->task = NULL;
+	context_begin(ctx, NULL);
 	ctx->running = false;
-	ctx->yield = YIELD_NOT;
-	ctx->owes = false;
-	ctx->out_of_budget = false;
-	ctx->suspended = false;
 }
 
 /* Does the calling thread drive this core? The scheduler knows. */
@@ -121,7 +130,17 @@ context_is_spent(const struct weir_context *ctx)
 static inline void
 context_charge(struct weir_context *ctx, uint32_t units)
 {
-	ctx->budget = units < ctx->budget ? ctx->budget - units : 0;
+	ctx->budget -= RTE_MIN(units, ctx->budget);
+}
+
+/* As weir_context_spend(). */
+static inline int
+context_spend(struct weir_context *ctx, uint32_t units)
+{
+	if (unlikely(context_is_spent(ctx)))
+		return weir_context_spend(ctx, units);
+	context_charge(ctx, units);
+	return 0;
 }
 
 /* The budget that was set aside is that of the poll again. */
@@ -148,13 +167,13 @@ context_look_again(struct weir_context *ctx)
 }
 
 /* A hook for the task, if there is one. */
-#define task_hook(t, hook)                                               \
-	do {                                                             \
-		const struct weir_hooks *hooks_ = (t)->home->hooks;      \
-		if (unlikely(hooks_ != NULL && hooks_->hook != NULL))    \
-			hooks_->hook(hooks_->arg,                        \
-				     &(struct weir_task_info){           \
-					     (t)->id, (t)->ops->name }); \
+#define task_hook(t, hook)                                                   \
+	do {                                                                 \
+		if (unlikely((t)->hooked) && (t)->home->hooks->hook != NULL) \
+			(t)->home->hooks->hook(                              \
+				(t)->home->hooks->arg,                       \
+				&(struct weir_task_info){ (t)->id,           \
+							  (t)->ops->name }); \
 	} while (0)
 
 /* What the scheduler must do with a task after it ran. */
@@ -240,6 +259,14 @@ context_waker(struct weir_context *ctx)
 		state_ref_inc(&ctx->task->state);
 	ctx->owes = true;
 	return (struct weir_waker *)ctx->task;
+}
+
+static inline bool
+join_ended(const struct weir_join *join)
+{
+	const struct task *t = (const struct task *)join;
+
+	return (state_load(&t->state) & STATE_COMPLETE) != 0;
 }
 
 static inline bool

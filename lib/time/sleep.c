@@ -29,7 +29,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	}
 	now = clock_now(clock);
 	if (now >= cycles)
-		return weir_context_spend(ctx, 1);
+		return context_spend(ctx, 1);
 	weir__timer_arm(ts, t, now >> clock->tick_shift, due,
 			context_waker(ctx));
 	return WEIR_PENDING;

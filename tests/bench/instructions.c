@@ -337,13 +337,12 @@ static struct run_queue victim, thief;
 static void
 push_batch(struct weir_runtime *rt)
 {
-	struct task_chain c;
+	struct task *t;
 	unsigned int i;
 
 	for (i = 0; i < BATCH; i++) {
-		task_chain_init(&c);
-		task_chain_add(&c, &tasks[i]);
-		weir__inject_push(&inject, &c);
+		t = &tasks[i];
+		weir__inject_push(&inject, &t, 1);
 	}
 }
 
@@ -406,16 +405,13 @@ steal_once(struct weir_runtime *rt)
 static void
 steal(struct weir_runtime *rt)
 {
-	struct task_chain overflow;
 	unsigned int i, k;
 
 	weir__run_queue_init(&victim, false);
 	weir__run_queue_init(&thief, false);
-	task_chain_init(&overflow);
 	for (i = 0; i < operations; i++) {
 		for (k = 0; k < STOLEN_FROM; k++)
-			weir__run_queue_push_owner(&victim, &tasks[k],
-						   &overflow);
+			run_queue_push_owner(&victim, &tasks[k]);
 		measured(steal_once, rt);
 		while (run_queue_pop_owner(&victim) != NULL)
 			;

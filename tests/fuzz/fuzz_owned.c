@@ -121,7 +121,7 @@ insert(void)
 	if (how % 4 == 0)
 		t->affinity = WEIR_AFFINITY_WORKER;
 	t->worker = how / 4 % WORKERS;
-	bound = weir__owned_insert(&home.owned, t, how / 16);
+	bound = owned_insert(&home.owned, t, how / 16);
 	/* O2 */
 	fuzz_check(bound == !closed);
 	if (bound)
@@ -159,7 +159,7 @@ static void
 end_twice(struct task *t)
 {
 	end(t);
-	fuzz_check(!weir__owned_remove(t));
+	fuzz_check(!owned_remove(t));
 }
 
 /* O6: but for what is bound to others, nothing stays that does not run. */

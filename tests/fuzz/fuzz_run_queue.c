@@ -70,12 +70,11 @@ static void
 push(unsigned int i)
 {
 	struct task *t = &tasks[nb_tasks++], *expected[HALF + 1];
-	struct task_chain overflow;
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct model *m = &models[i];
-	unsigned int n = 0, k;
+	unsigned int n = 0, k, got;
 
-	task_chain_init(&overflow);
-	weir__run_queue_push_owner(&queues[i], t, &overflow);
+	got = weir__run_queue_push_owner(&queues[i], t, overflow);
 	if (model_room(m) > 0) {
 		m->tasks[m->n++] = t;
 	} else {
@@ -85,10 +84,24 @@ push(unsigned int i)
 		}
 		expected[n++] = t;
 	}
-	fuzz_check(overflow.n == n);
+	fuzz_check(got == n);
 	for (k = 0; k < n; k++)
-		fuzz_check(task_chain_pop(&overflow) == expected[k]);
-	fuzz_check(overflow.first == NULL && overflow.last == NULL);
+		fuzz_check(overflow[k] == expected[k]);
+}
+
+static void
+append(unsigned int i, unsigned int n)
+{
+	struct model *m = &models[i];
+	struct task *burst[RUN_QUEUE_SIZE];
+	unsigned int k;
+
+	n = RTE_MIN(RTE_MIN(n, model_room(m)), TASKS - nb_tasks);
+	for (k = 0; k < n; k++) {
+		burst[k] = &tasks[nb_tasks++];
+		m->tasks[m->n++] = burst[k];
+	}
+	weir__run_queue_append_owner(&queues[i], burst, n);
 }
 
 static void
@@ -187,8 +200,10 @@ step(struct fuzz_input *in)
 			pop(i);
 		break;
 	case 4:
-	case 5:
 		steal(i, n % QUEUES);
+		break;
+	case 5:
+		append(i, n);
 		break;
 	case 6:
 		begin_steal(i);

@@ -17,12 +17,10 @@ check_pushed(void)
 static void
 push_and_notify(void *arg)
 {
-	struct task_chain overflow;
 	unsigned int bit;
 
 	(void)arg;
-	task_chain_init(&overflow);
-	weir__run_queue_push_owner(&queue, rig_task(0), &overflow);
+	model_check(run_queue_push_owner(&queue, rig_task(0)));
 	weir__idle_notify(&idle, NULL, &bit);
 }
 
@@ -87,28 +85,23 @@ static struct inject inject;
 static void
 push_outside(void *arg)
 {
-	struct task_chain c;
+	struct task *t = rig_task(1);
 	unsigned int bit;
 
 	(void)arg;
-	task_chain_init(&c);
-	task_chain_add(&c, rig_task(1));
-	weir__inject_push(&inject, &c);
+	weir__inject_push(&inject, &t, 1);
 	weir__idle_notify(&idle, NULL, &bit);
 }
 
 MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
       3)
 {
-	struct task *tasks[2];
-	struct task_chain c;
+	struct task *tasks[2] = { rig_task(0) };
 	bool found;
 
 	weir__idle_init(&idle, 1);
 	workers_make_inject(&inject, 1);
-	task_chain_init(&c);
-	task_chain_add(&c, rig_task(0));
-	weir__inject_push(&inject, &c);
+	weir__inject_push(&inject, tasks, 1);
 	weir__idle_start_searching(&idle);
 	model_thread("pusher", push_outside, NULL);
 	model_check(weir__idle_sleep(&idle, 0, true));

@@ -27,20 +27,19 @@ begin(unsigned int ring_size)
 		next_of[p] = due_of[p] = p * TASKS_EACH;
 }
 
-/* A chain of n, which are the caller's again if it is refused. */
+/* A burst of n, which are the caller's again if it is refused. */
 static bool
-push_chain(unsigned int p, unsigned int n)
+push_burst(unsigned int p, unsigned int n)
 {
-	struct task_chain c;
-	struct task *t;
+	struct task *tasks[TASKS_EACH];
+	unsigned int i;
 
-	task_chain_init(&c);
-	while (n-- > 0)
-		task_chain_add(&c, rig_task(next_of[p]++));
-	if (weir__inject_push(queue, &c))
+	for (i = 0; i < n; i++)
+		tasks[i] = rig_task(next_of[p]++);
+	if (weir__inject_push(queue, tasks, n))
 		return true;
-	while ((t = task_chain_pop(&c)) != NULL)
-		rig_see(t);
+	for (i = 0; i < n; i++)
+		rig_see(tasks[i]);
 	return false;
 }
 
@@ -49,20 +48,20 @@ push_singly(void *arg)
 {
 	unsigned int p = (unsigned int)(uintptr_t)arg;
 
-	push_chain(p, 1);
-	push_chain(p, 1);
+	push_burst(p, 1);
+	push_burst(p, 1);
 }
 
 static void
 push_two(void *arg)
 {
-	push_chain((unsigned int)(uintptr_t)arg, 2);
+	push_burst((unsigned int)(uintptr_t)arg, 2);
 }
 
 static void
 push_one(void *arg)
 {
-	push_chain((unsigned int)(uintptr_t)arg, 1);
+	push_burst((unsigned int)(uintptr_t)arg, 1);
 }
 
 static unsigned int
@@ -149,9 +148,9 @@ MODEL(inject_spill_order, "what one pusher spills comes in its order", 3, 3)
 {
 	begin(2);
 	model_thread("other", push_one, (void *)1);
-	push_chain(0, 3);
+	push_burst(0, 3);
 	pop_in_order(2);
-	push_chain(0, 1);
+	push_burst(0, 1);
 	pop_in_order(2);
 	pop_in_order(2);
 	end();
@@ -160,7 +159,7 @@ MODEL(inject_spill_order, "what one pusher spills comes in its order", 3, 3)
 MODEL(inject_spill_two, "two pushers that spill", 3, 3)
 {
 	begin(2);
-	push_chain(0, 1);
+	push_burst(0, 1);
 	model_thread("pusher", push_one, (void *)0);
 	model_thread("other", push_one, (void *)1);
 	pop(2);
@@ -170,7 +169,7 @@ MODEL(inject_spill_two, "two pushers that spill", 3, 3)
 MODEL(inject_poppers, "two poppers of what was spilled", 3, 3)
 {
 	begin(2);
-	push_chain(0, 3);
+	push_burst(0, 3);
 	model_thread("popper", pop_two, NULL);
 	pop(1);
 	end();
@@ -201,7 +200,7 @@ MODEL(inject_finish, "a push beside the end, into the ring", 3, 3)
 MODEL(inject_finish_spilled, "a push beside the end, past the ring", 3, 3)
 {
 	begin(2);
-	push_chain(0, 1);
+	push_burst(0, 1);
 	model_thread("pusher", push_one, (void *)0);
 	weir__inject_close(queue);
 	weir__inject_finish(queue);
@@ -221,12 +220,12 @@ MODEL(inject_closed, "a closed queue refuses, and a finished one stays so", 3,
       3)
 {
 	begin(4);
-	model_check(push_chain(0, 1));
+	model_check(push_burst(0, 1));
 	weir__inject_close(queue);
-	model_check(!push_chain(0, 2));
+	model_check(!push_burst(0, 2));
 	weir__inject_finish(queue);
 	weir__inject_close(queue);
 	model_check(atomic_u32_load(&queue->state, RELAXED) == INJECT_FINISHED);
-	model_check(!push_chain(0, 1));
+	model_check(!push_burst(0, 1));
 	end_finished();
 }

@@ -97,14 +97,13 @@ MODEL(park_clock, "a worker in the kernel is woken when a test moves its clock",
 /* A push that nobody tells is found by who does not sleep in the kernel. */
 MODEL(park_policy, "a worker in the kernel is woken for a new policy", 2, 2)
 {
-	struct task_chain c;
+	struct task *t;
 
 	begin_in_kernel();
 	await_sleeper();
 	weir_worker_park_set(workers_rt, 0, WEIR_PARK_PAUSE);
-	task_chain_init(&c);
-	task_chain_add(&c, workers_task(0));
-	weir__inject_push(&workers_rt->nodes[0]->inject, &c);
+	t = workers_task(0);
+	weir__inject_push(&workers_rt->nodes[0]->inject, &t, 1);
 	end(1);
 }
 

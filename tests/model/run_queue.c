@@ -10,7 +10,8 @@
 #include "rig.h"
 
 static struct run_queue *queue;
-static struct task_chain overflow;
+static struct task *overflow[8];
+static unsigned int nb_overflow;
 static unsigned int pushed;
 
 static struct run_queue *
@@ -30,16 +31,17 @@ begin(uint32_t first, unsigned int n)
 	queue = make_queue();
 	atomic_u64_store(&queue->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&queue->tail, first, RELAXED);
-	task_chain_init(&overflow);
+	nb_overflow = 0;
 	while (n-- > 0)
-		weir__run_queue_push_owner(queue, rig_task(pushed++),
-					   &overflow);
+		model_check(run_queue_push_owner(queue, rig_task(pushed++)));
 }
 
 static void
 push(void)
 {
-	weir__run_queue_push_owner(queue, rig_task(pushed++), &overflow);
+	model_check(nb_overflow + RUN_QUEUE_OVERFLOW <= RTE_DIM(overflow));
+	nb_overflow += weir__run_queue_push_owner(queue, rig_task(pushed++),
+						  overflow + nb_overflow);
 }
 
 static bool
@@ -107,11 +109,11 @@ steal_from_second(void *arg)
 static void
 end(void)
 {
-	struct task *t;
+	unsigned int i;
 
 	model_join_all();
-	while ((t = task_chain_pop(&overflow)) != NULL)
-		rig_see(t);
+	for (i = 0; i < nb_overflow; i++)
+		rig_see(overflow[i]);
 	while (pop(queue))
 		;
 	while (second != NULL && pop(second))

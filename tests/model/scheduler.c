@@ -240,8 +240,8 @@ spawn(struct task *t)
 {
 	int self = scheduler_self();
 
-	if (weir__owned_insert(&t->home->owned, t,
-			       self >= 0 ? (unsigned int)self : 0))
+	if (owned_insert(&t->home->owned, t,
+			 self >= 0 ? (unsigned int)self : 0))
 		place(t);
 	else
 		weir__task_refuse(t);
@@ -267,6 +267,7 @@ scheduler_new_job(const struct weir_task_ops *ops, const void *state)
 	struct task *t = new_task(ops, state, WEIR_AFFINITY_ANY, 0);
 
 	state_init_unowned(&t->state);
+	owned_none(t);
 	return (struct weir_join *)t;
 }
 

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_errno.h>
 #include <rte_lcore.h>
 
 #include "base/rand.h"
@@ -237,7 +239,13 @@ list_or_spawn(void *arg)
 			rig_add(&s->lists, 1);
 			continue;
 		}
-		join = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
+		join = weir_task_spawn(rig.rt, &rig_yield_ops, &rig.told, NULL);
+		if (join == NULL) {
+			/* The workers do not keep up with the storm. */
+			assert_int_equal(rte_errno, ENOMEM);
+			sched_yield();
+			continue;
+		}
 		if (rand_below(&r, 8) != 0)
 			weir_join_abort(join);
 		weir_join_detach(join);

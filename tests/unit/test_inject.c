@@ -22,15 +22,19 @@ init(struct inject *q)
 }
 
 static bool
-push_chain(struct inject *q, struct task *tasks, unsigned int first,
+push_burst(struct inject *q, struct task *tasks, unsigned int first,
 	   unsigned int end)
 {
-	struct task_chain c;
+	struct task **burst = calloc(end - first + 1, sizeof(burst[0]));
+	unsigned int n;
+	bool pushed;
 
-	task_chain_init(&c);
-	for (; first < end; first++)
-		task_chain_add(&c, &tasks[first]);
-	return weir__inject_push(q, &c);
+	assert_non_null(burst);
+	for (n = 0; first + n < end; n++)
+		burst[n] = &tasks[first + n];
+	pushed = weir__inject_push(q, burst, n);
+	free(burst);
+	return pushed;
 }
 
 static void
@@ -38,7 +42,7 @@ push_each(struct inject *q, struct task *tasks, unsigned int first,
 	  unsigned int end)
 {
 	for (; first < end; first++)
-		assert_true(push_chain(q, tasks, first, first + 1));
+		assert_true(push_burst(q, tasks, first, first + 1));
 }
 
 /* Pops `step` at a time, and expects first to end - 1 in order. */
@@ -114,7 +118,7 @@ pushes_go_behind_what_is_spilled(void **state)
 	expect_pops(&q, 0, RING, 10);
 	push_each(&q, tasks, 2 * RING, 3 * RING);
 	expect_pops(&q, RING, 2 * RING + 5, 10);
-	assert_true(push_chain(&q, tasks, 3 * RING, 5 * RING));
+	assert_true(push_burst(&q, tasks, 3 * RING, 5 * RING));
 	expect_pops(&q, 2 * RING + 5, 5 * RING, 10);
 	expect_empty(&q);
 	push_each(&q, tasks, 5 * RING, n);
@@ -125,7 +129,7 @@ pushes_go_behind_what_is_spilled(void **state)
 }
 
 static void
-chains_may_be_larger_than_the_ring(void **state)
+bursts_may_be_larger_than_the_ring(void **state)
 {
 	const unsigned int sizes[] = { 1,	   31,	 32,	      33,
 				       RING_TASKS, RING, 3 * RING + 5 };
@@ -137,7 +141,7 @@ chains_may_be_larger_than_the_ring(void **state)
 	for (i = 0; i < RTE_DIM(sizes); i++) {
 		for (before = 0; before < 40; before += 13) {
 			push_each(&q, tasks, 0, before);
-			assert_true(push_chain(&q, tasks, before,
+			assert_true(push_burst(&q, tasks, before,
 					       before + sizes[i]));
 			assert_int_equal(weir__inject_len(&q),
 					 before + sizes[i]);
@@ -150,14 +154,14 @@ chains_may_be_larger_than_the_ring(void **state)
 }
 
 static void
-empty_chain_is_pushed_even_when_closed(void **state)
+empty_burst_is_pushed_even_when_closed(void **state)
 {
 	struct inject q;
 
 	init(&q);
-	assert_true(push_chain(&q, NULL, 0, 0));
+	assert_true(push_burst(&q, NULL, 0, 0));
 	weir__inject_close(&q);
-	assert_true(push_chain(&q, NULL, 0, 0));
+	assert_true(push_burst(&q, NULL, 0, 0));
 	expect_empty(&q);
 	weir__inject_fini(&q);
 }
@@ -171,9 +175,9 @@ close_refuses_pushes_and_lets_pop(void **state)
 	init(&q);
 	push_each(&q, tasks, 0, 2 * RING);
 	weir__inject_close(&q);
-	assert_false(push_chain(&q, tasks, 2 * RING, 3 * RING));
-	/* The chain still is the caller's. */
-	assert_ptr_equal(tasks[2 * RING].next, &tasks[2 * RING + 1]);
+	assert_false(push_burst(&q, tasks, 2 * RING, 3 * RING));
+	/* The burst still is the caller's. */
+	assert_null(tasks[2 * RING].next);
 	expect_pops(&q, 0, 2 * RING, 10);
 	expect_empty(&q);
 	weir__inject_fini(&q);
@@ -205,7 +209,7 @@ finish_drops_what_is_left(void **state)
 	expect_refs(tasks, 10, 2 * RING, 1);
 	/* Finished is closed, and stays so. */
 	weir__inject_close(&q);
-	assert_false(push_chain(&q, tasks, 2 * RING, 3 * RING));
+	assert_false(push_burst(&q, tasks, 2 * RING, 3 * RING));
 	expect_refs(tasks, 2 * RING, 3 * RING, 2);
 	weir__inject_fini(&q);
 	free(tasks);
@@ -259,7 +263,7 @@ push_mine(struct stress *s, unsigned int index)
 		n = rand_below(&r, 8) == 0 ? rand_below(&r, 3 * RING) : 1;
 		n = RTE_MIN(n, end - i);
 		in_push = true;
-		if (!push_chain(&s->q, s->tasks, i, i + n))
+		if (!push_burst(&s->q, s->tasks, i, i + n))
 			abort();
 		in_push = false;
 		i += n;
@@ -412,7 +416,7 @@ push_or_finish(void *arg)
 	}
 	i = index * RACE_TASKS;
 	for (end = i + RACE_TASKS; i < end; i++)
-		if (!push_chain(&r->q, r->tasks, i, i + 1))
+		if (!push_burst(&r->q, r->tasks, i, i + 1))
 			weir__task_drop_notification(&r->tasks[i]);
 	return NULL;
 }
@@ -444,7 +448,7 @@ push_long(void *arg)
 {
 	struct race *r = arg;
 
-	if (!push_chain(&r->q, r->tasks, 0, LONG_PUSH))
+	if (!push_burst(&r->q, r->tasks, 0, LONG_PUSH))
 		abort();
 	return NULL;
 }
@@ -483,8 +487,8 @@ main(void)
 		cmocka_unit_test(ring_keeps_order),
 		cmocka_unit_test(spilling_keeps_order),
 		cmocka_unit_test(pushes_go_behind_what_is_spilled),
-		cmocka_unit_test(chains_may_be_larger_than_the_ring),
-		cmocka_unit_test(empty_chain_is_pushed_even_when_closed),
+		cmocka_unit_test(bursts_may_be_larger_than_the_ring),
+		cmocka_unit_test(empty_burst_is_pushed_even_when_closed),
 		cmocka_unit_test(close_refuses_pushes_and_lets_pop),
 		cmocka_unit_test(finish_drops_what_is_left),
 		cmocka_unit_test(init_tells_why_it_failed),

@@ -18,14 +18,17 @@ static struct atomic_u32 stop_pushes;
 static struct atomic_u32 stopped;
 
 bool
-__real_weir__inject_push(struct inject *q, struct task_chain *c);
+__real_weir__inject_push(struct inject *q, struct task *const *tasks,
+			 unsigned int n);
 bool
-__wrap_weir__inject_push(struct inject *q, struct task_chain *c);
+__wrap_weir__inject_push(struct inject *q, struct task *const *tasks,
+			 unsigned int n);
 
 bool
-__wrap_weir__inject_push(struct inject *q, struct task_chain *c)
+__wrap_weir__inject_push(struct inject *q, struct task *const *tasks,
+			 unsigned int n)
 {
-	bool pushed = __real_weir__inject_push(q, c);
+	bool pushed = __real_weir__inject_push(q, tasks, n);
 
 	if (rig_get(&stop_pushes)) {
 		rig_set(&stopped, 1);

@@ -76,11 +76,11 @@ removal_tells_once(void **state)
 
 	weir__owned_init(&home.owned, 4);
 	for (i = 0; i < TASKS; i++)
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(&home.owned, &tasks[i], i));
 	assert_int_equal(weir__owned_count(&home.owned), TASKS);
 	for (i = 0; i < TASKS; i++) {
-		assert_true(weir__owned_remove(&tasks[i]));
-		assert_false(weir__owned_remove(&tasks[i]));
+		assert_true(owned_remove(&tasks[i]));
+		assert_false(owned_remove(&tasks[i]));
 		assert_int_equal(weir__owned_count(&home.owned), TASKS - 1 - i);
 	}
 	free(tasks);
@@ -94,14 +94,14 @@ closed_list_takes_nothing(void **state)
 	unsigned int i;
 
 	weir__owned_init(&home.owned, 4);
-	assert_true(weir__owned_insert(&home.owned, &tasks[0], 0));
+	assert_true(owned_insert(&home.owned, &tasks[0], 0));
 	weir__owned_close(&home.owned);
 	for (i = 1; i < TASKS; i++) {
-		assert_false(weir__owned_insert(&home.owned, &tasks[i], i));
-		assert_false(weir__owned_remove(&tasks[i]));
+		assert_false(owned_insert(&home.owned, &tasks[i], i));
+		assert_false(owned_remove(&tasks[i]));
 	}
 	assert_int_equal(weir__owned_count(&home.owned), 1);
-	assert_true(weir__owned_remove(&tasks[0]));
+	assert_true(owned_remove(&tasks[0]));
 	free(tasks);
 }
 
@@ -114,7 +114,7 @@ shutdown_ends_idle_tasks(void **state)
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 4);
 	for (i = 0; i < TASKS; i++)
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(&home.owned, &tasks[i], i));
 	weir__owned_close(&home.owned);
 	/* From any shard on, it goes through all of them. */
 	weir__owned_shutdown(&home.owned, 7, 0);
@@ -135,7 +135,7 @@ shutdown_leaves_a_running_task_to_its_worker(void **state)
 
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 1);
-	assert_true(weir__owned_insert(&home.owned, t, 0));
+	assert_true(owned_insert(&home.owned, t, 0));
 	atomic_u64_fetch_or(&t->state.word, STATE_RUNNING, RELAXED);
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
@@ -144,7 +144,7 @@ shutdown_leaves_a_running_task_to_its_worker(void **state)
 	assert_int_equal(rig_get(&nb_drops), 0);
 	assert_int_equal(refs(t), 2);
 	assert_int_equal(state_to_idle(&t->state, 0), STATE_IDLE_CANCEL);
-	assert_true(weir__owned_remove(t));
+	assert_true(owned_remove(t));
 	assert_int_equal(weir__owned_count(&home.owned), 0);
 	free(t);
 }
@@ -163,7 +163,7 @@ shutdown_leaves_bound_tasks_to_their_worker(void **state)
 		if (i % 3 != 0)
 			tasks[i].affinity = WEIR_AFFINITY_WORKER;
 		tasks[i].worker = i % 3 == 2;
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], i / 3));
+		assert_true(owned_insert(&home.owned, &tasks[i], i / 3));
 	}
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
@@ -207,7 +207,7 @@ drop_runs_without_a_lock(void **state)
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 2);
 	for (i = 0; i < TASKS; i++)
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(&home.owned, &tasks[i], i));
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
 	assert_int_equal(rig_get(&nb_drops), TASKS);
@@ -241,9 +241,9 @@ walk_visits_each_task_once(void **state)
 
 	weir__owned_init(&home.owned, 2);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], i % 8));
+		assert_true(owned_insert(&home.owned, &tasks[i], i % 8));
 	/* One is removed; one is left to its worker by shutdown. */
-	assert_true(weir__owned_remove(&tasks[100]));
+	assert_true(owned_remove(&tasks[100]));
 	weir__owned_walk(&home.owned, count_visit, &w);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
 		assert_int_equal(w.visits[i], i != 100);
@@ -253,7 +253,7 @@ walk_visits_each_task_once(void **state)
 	weir__owned_walk(&home.owned, count_visit, &w);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
 		assert_int_equal(w.visits[i], i == 3 ? 2 : i != 100);
-	assert_true(weir__owned_remove(&tasks[3]));
+	assert_true(owned_remove(&tasks[3]));
 	free(tasks);
 }
 
@@ -271,8 +271,7 @@ walk_ends_when_it_is_told(void **state)
 		tasks = tasks_of_home(RTE_DIM(w.visits), &counted_ops);
 		weir__owned_init(&home.owned, 2);
 		for (i = 0; i < RTE_DIM(w.visits); i++)
-			assert_true(
-				weir__owned_insert(&home.owned, &tasks[i], i));
+			assert_true(owned_insert(&home.owned, &tasks[i], i));
 		weir__owned_walk(&home.owned, count_visit, &w);
 		assert_int_equal(w.n, w.limit);
 		/* And leaves the lists as they were. */
@@ -321,14 +320,14 @@ walk_gives_way_to_others(void **state)
 
 	weir__owned_init(&home.owned, 1);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
-		assert_true(weir__owned_insert(&home.owned, &tasks[i], 0));
+		assert_true(owned_insert(&home.owned, &tasks[i], 0));
 	assert_int_equal(pthread_create(&thread, NULL, take_lock, &w), 0);
 	weir__owned_walk(&home.owned, wait_for_the_other, &w);
 	pthread_join(thread, NULL);
 	assert_int_equal(rig_get(&w.locked), OWNED_WALK_CHUNK);
 	assert_int_equal(rig_get(&w.visited), RTE_DIM(w.visits));
 	for (i = 0; i < RTE_DIM(w.visits); i++)
-		assert_true(weir__owned_remove(&tasks[i]));
+		assert_true(owned_remove(&tasks[i]));
 	free(tasks);
 }
 
@@ -378,13 +377,13 @@ insert_and_remove(struct race *r, unsigned int index)
 	for (; i < end; i++) {
 		t = &r->tasks[i];
 		rig_add(&r->inserted, 1);
-		if (!weir__owned_insert(&home.owned, t, rand_u32(&rand))) {
+		if (!owned_insert(&home.owned, t, rand_u32(&rand))) {
 			rig_add(&r->refused, 1);
 			weir__task_ref_dec(t);
 		} else if (rand_below(&rand, 2) == 0 &&
 			   state_to_shutdown(&t->state)) {
 			/* As who runs it: shutdown leaves it to us (O1). */
-			rig_add(&r->removed, weir__owned_remove(t));
+			rig_add(&r->removed, owned_remove(t));
 			weir__task_ref_dec(t);
 		}
 	}

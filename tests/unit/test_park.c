@@ -280,14 +280,11 @@ static void
 push_unnoticed(struct inject *q)
 {
 	struct task *t = atomic_ptr_exchange(&unnoticed, NULL, ACQ_REL);
-	struct task_chain c;
 
 	if (t == NULL)
 		return;
 	assert_int_equal(state_wake_by_value(&t->state), STATE_WAKE_SCHEDULE);
-	task_chain_init(&c);
-	task_chain_add(&c, t);
-	assert_true(weir__inject_push(q, &c));
+	assert_true(weir__inject_push(q, &t, 1));
 }
 
 static void

@@ -36,12 +36,8 @@ static void
 push_all(struct run_queue *q, struct task *tasks, unsigned int first,
 	 unsigned int end)
 {
-	struct task_chain overflow;
-
-	task_chain_init(&overflow);
 	for (; first < end; first++)
-		weir__run_queue_push_owner(q, &tasks[first], &overflow);
-	assert_int_equal(overflow.n, 0);
+		assert_true(run_queue_push_owner(q, &tasks[first]));
 }
 
 static void
@@ -56,14 +52,17 @@ expect_pops(struct run_queue *q, unsigned int first, unsigned int end)
 	}
 }
 
+/* The older half goes, and the new task, which has the id SIZE. */
 static void
-expect_chain(struct task_chain *c, unsigned int first, unsigned int end)
+expect_overflow(struct run_queue *q, struct task *t)
 {
-	assert_int_equal(c->n, end - first);
-	for (; first < end; first++)
-		assert_int_equal(task_chain_pop(c)->id, first);
-	assert_null(c->first);
-	assert_null(c->last);
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+	unsigned int i;
+
+	assert_int_equal(weir__run_queue_push_owner(q, t, overflow), HALF + 1);
+	for (i = 0; i < HALF; i++)
+		assert_int_equal(overflow[i]->id, i);
+	assert_ptr_equal(overflow[HALF], t);
 }
 
 static void
@@ -89,6 +88,25 @@ check_order(bool alone)
 }
 
 static void
+appends_in_order(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE), *burst[HALF];
+	struct run_queue q;
+	unsigned int i;
+
+	init_at(&q, 0 - 3);
+	push_all(&q, tasks, 0, HALF);
+	weir__run_queue_append_owner(&q, burst, 0);
+	for (i = 0; i < HALF; i++)
+		burst[i] = &tasks[HALF + i];
+	weir__run_queue_append_owner(&q, burst, HALF);
+	assert_int_equal(weir__run_queue_room_owner(&q), 0);
+	expect_pops(&q, 0, SIZE);
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+static void
 is_first_in_first_out(void **state)
 {
 	check_order(false);
@@ -100,19 +118,11 @@ static void
 check_overflow(bool alone)
 {
 	struct task *tasks = rig_tasks(SIZE + 1);
-	struct task_chain overflow;
 	struct run_queue q;
-	unsigned int i;
 
 	weir__run_queue_init(&q, alone);
 	push_all(&q, tasks, 0, SIZE);
-	task_chain_init(&overflow);
-	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
-	assert_int_equal(overflow.n, HALF + 1);
-	for (i = 0; i < HALF; i++)
-		assert_int_equal(task_chain_pop(&overflow)->id, i);
-	assert_int_equal(task_chain_pop(&overflow)->id, SIZE);
-	assert_null(overflow.first);
+	expect_overflow(&q, &tasks[SIZE]);
 	assert_int_equal(weir__run_queue_room_owner(&q), HALF);
 	expect_pops(&q, HALF, SIZE);
 	assert_null(run_queue_pop_owner(&q));
@@ -130,7 +140,7 @@ static void
 overflow_is_the_new_task_while_a_thief_copies(void **state)
 {
 	struct task *tasks = rig_tasks(SIZE + 1);
-	struct task_chain overflow;
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct run_queue q;
 
 	weir__run_queue_init(&q, false);
@@ -139,9 +149,9 @@ overflow_is_the_new_task_while_a_thief_copies(void **state)
 	/* R1: the thief's slots are not the owner's yet. */
 	assert_int_equal(weir__run_queue_room_owner(&q), 0);
 	assert_int_equal(weir__run_queue_len_any(&q), SIZE - HALF);
-	task_chain_init(&overflow);
-	weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
-	expect_chain(&overflow, SIZE, SIZE + 1);
+	assert_int_equal(weir__run_queue_push_owner(&q, &tasks[SIZE], overflow),
+			 1);
+	assert_ptr_equal(overflow[0], &tasks[SIZE]);
 	expect_pops(&q, HALF, SIZE);
 	assert_null(run_queue_pop_owner(&q));
 	free(tasks);
@@ -235,20 +245,15 @@ static void
 indices_wrap(void **state)
 {
 	struct task *tasks = rig_tasks(SIZE + 1);
-	struct task_chain overflow;
 	struct run_queue q, dst;
-	unsigned int back, n, i;
+	unsigned int back, n;
 
 	for (back = 0; back <= SIZE + 1; back += 13) {
 		init_at(&q, 0 - back);
 		init_at(&dst, 0 - back / 2);
 		push_all(&q, tasks, 0, SIZE);
 		assert_int_equal(weir__run_queue_len_any(&q), SIZE);
-		task_chain_init(&overflow);
-		weir__run_queue_push_owner(&q, &tasks[SIZE], &overflow);
-		assert_int_equal(overflow.n, HALF + 1);
-		for (i = 0; i < HALF; i++)
-			assert_int_equal(task_chain_pop(&overflow)->id, i);
+		expect_overflow(&q, &tasks[SIZE]);
 		assert_non_null(weir__run_queue_steal(&q, &dst, &n));
 		assert_int_equal(n, HALF / 2);
 		expect_pops(&dst, HALF, HALF + n - 1);
@@ -283,21 +288,20 @@ saw(struct stress *s, const struct task *t)
 static void *
 be_owner(struct stress *s)
 {
-	struct task_chain overflow;
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct rand_state r;
-	unsigned int i = 0, burst;
+	unsigned int i = 0, burst, n;
 	struct task *t;
 
 	rand_seed(&r, s->seed);
-	task_chain_init(&overflow);
 	while (i < STRESS_TASKS) {
 		for (burst = rand_below(&r, 40); burst > 0; burst--) {
 			if (i == STRESS_TASKS)
 				break;
-			weir__run_queue_push_owner(&s->owner, &s->tasks[i++],
-						   &overflow);
-			while ((t = task_chain_pop(&overflow)) != NULL)
-				saw(s, t);
+			n = weir__run_queue_push_owner(
+				&s->owner, &s->tasks[i++], overflow);
+			while (n > 0)
+				saw(s, overflow[--n]);
 		}
 		for (burst = rand_below(&r, 20); burst > 0; burst--) {
 			t = run_queue_pop_owner(&s->owner);
@@ -382,6 +386,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_first_in_first_out),
+		cmocka_unit_test(appends_in_order),
 		cmocka_unit_test(overflow_is_the_older_half_and_the_new_task),
 		cmocka_unit_test(overflow_is_the_new_task_while_a_thief_copies),
 		cmocka_unit_test(thieves_come_one_at_a_time),
