@@ -26,6 +26,9 @@
 
 #include "sched/scheduler.h"
 
+/* Tasks that have yielded and go back to the queue in one. */
+#define DEFERRED_BATCH 64u
+
 /*
  * Claims a sleeper of the node, and wakes it; one beside the calling worker, if
  * it can choose. False if there is none to tell.
@@ -164,12 +167,40 @@ weir__schedule_back(struct core *c, struct task *t)
 }
 
 void
+weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
+{
+	struct worker *w = c->worker;
+
+	counter_add(&w->counters, local_schedules, n);
+	if (likely(n <= weir__run_queue_room_owner(&w->queue))) {
+		weir__run_queue_append_owner(&w->queue, tasks, n);
+		return;
+	}
+	while (n-- > 0)
+		push_queue(c, *tasks++);
+}
+
+void
 weir__schedule_deferred(struct core *c)
 {
-	struct task *t;
+	struct task *batch[DEFERRED_BATCH], *t, *next;
+	unsigned int n = 0;
 
-	while ((t = task_chain_pop(&c->deferred)) != NULL)
-		schedule_back(c, t);
+	for (t = c->deferred.first; t != NULL; t = next) {
+		next = t->next;
+		if (unlikely(task_is_local(t))) {
+			task_chain_add(&c->local, t);
+			continue;
+		}
+		batch[n++] = t;
+		if (n == DEFERRED_BATCH) {
+			weir__schedule_batch(c, batch, n);
+			n = 0;
+		}
+	}
+	if (n > 0)
+		weir__schedule_batch(c, batch, n);
+	task_chain_init(&c->deferred);
 }
 
 /* Has the worker nothing to run that waits longer? */

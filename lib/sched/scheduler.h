@@ -30,6 +30,7 @@
 #include "sched/options.h"
 #include "sched/weir_runtime.h"
 #include "task/owned.h"
+#include "task/run.h"
 #include "time/timers.h"
 #include "topology/topology.h"
 
@@ -271,6 +272,9 @@ weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
 	     unsigned int n);
 void
 weir__schedule_back(struct core *c, struct task *t);
+/* The same for several, none of which is bound to a worker. */
+void
+weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_deferred(struct core *c);
 
@@ -383,7 +387,7 @@ int
 weir__timing_init(struct worker *w);
 void
 weir__timing_fini(struct worker *w);
-/* weir__task_run() with its times. */
+/* task_run() with its times. */
 enum task_next
 weir__task_run_timed(struct core *c, struct task *t);
 

@@ -103,13 +103,11 @@ static struct task *
 take_batch(struct core *c, struct inject *q, unsigned int workers)
 {
 	struct task *tasks[RUN_QUEUE_SIZE / 2];
-	struct worker *w = c->worker;
 	unsigned int n = pop_share(c, q, workers, tasks);
 
 	if (n == 0)
 		return NULL;
-	counter_add(&w->counters, local_schedules, n - 1);
-	weir__run_queue_append_owner(&w->queue, tasks + 1, n - 1);
+	weir__schedule_batch(c, tasks + 1, n - 1);
 	return tasks[0];
 }
 

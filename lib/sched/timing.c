@@ -74,7 +74,7 @@ weir__task_run_timed(struct core *c, struct task *t)
 	/* From here on it may be looked at for longer than a fine one lasts. */
 	atomic_u32_store(&t->woken, stamp_coarse(begin - waited), RELAXED);
 	record(timing, WEIR_HISTOGRAM_WAKE, waited);
-	next = weir__task_run(t, &c->ctx);
+	next = task_run(t, &c->ctx);
 	record(timing, WEIR_HISTOGRAM_POLL, rte_rdtsc() - begin);
 	return next;
 }

@@ -28,7 +28,7 @@
 #define INJECT_INTERVAL_MAX 127u
 
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
-#define CLOCK_TICKS_MAX 8u
+#define CLOCK_TICKS_MAX 16u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
@@ -250,7 +250,7 @@ run_one(struct core *c, struct task *t)
 	counter_add(&w->counters, polls, 1);
 	c->ctx.running = true;
 	next = likely(w->timing.histograms[0] == NULL) ?
-		       weir__task_run(t, &c->ctx) :
+		       task_run(t, &c->ctx) :
 		       weir__task_run_timed(c, t);
 	c->ctx.running = false;
 	TRACE_FP(poll_end, w->index);

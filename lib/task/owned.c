@@ -5,7 +5,7 @@
  * same lock.
  *
  * O1 A task that was inserted is on one of its shard's lists until it has
- *    ended, and only end_task() takes it off: so the count is that of tasks
+ *    ended, and only weir__task_end() takes it off: so the count is that of tasks
  *    that have not ended, also when they never do.
  * O2 After close, nothing is inserted: a spawner learns that from insert and
  *    refuses the task, so shutdown sees every task that was ever bound.

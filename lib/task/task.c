@@ -3,7 +3,7 @@
 /*
  * The life of a task between two transitions of its state word.
  *
- * K1 ops->drop runs once: in end_task(), which only the holder of RUNNING
+ * K1 ops->drop runs once: in weir__task_end(), which only the holder of RUNNING
  *    enters, or in weir__task_refuse() for a task that nobody else has seen.
  * K2 A result is released once: taken by the join handle, or given to
  *    result_drop by the handle's end or by the completing thread (T3).
@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "task/owned.h"
+#include "task/run.h"
 #include "task/task.h"
 
 static void
@@ -21,15 +22,6 @@ drop_state(struct task *t)
 {
 	if (t->ops->drop != NULL)
 		t->ops->drop(t->bytes);
-}
-
-/* What poll returned, as an outcome. */
-static int32_t
-outcome_of(int rc)
-{
-	if (rc == WEIR_DONE || (rc < 0 && rc > WEIR_PENDING))
-		return rc;
-	return -EPROTO;
 }
 
 /*
@@ -56,9 +48,8 @@ wake_joiner(struct task *t, unsigned int refs)
 		weir_waker_wake(waiter);
 }
 
-/* The caller holds RUNNING, and `refs` references, which go. */
-static __rte_always_inline void
-end_task(struct task *t, int32_t outcome, unsigned int refs)
+void
+weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
 {
 	drop_state(t);
 	task_hook(t, task_end);
@@ -83,78 +74,6 @@ end_task(struct task *t, int32_t outcome, unsigned int refs)
 	}
 }
 
-static __rte_noinline void
-end_cancelled(struct task *t, unsigned int refs)
-{
-	end_task(t, -ECANCELED, refs);
-}
-
-/* References that end with a poll. */
-static unsigned int
-refs_of_poll(const struct weir_context *ctx)
-{
-	return ctx->owes ? 0 : 1;
-}
-
-static const uint8_t after_yield[] = {
-	[YIELD_NOT] = TASK_NEXT_QUEUE,
-	[YIELD_BEHIND] = TASK_NEXT_DEFER,
-	[YIELD_AGAIN] = TASK_NEXT_AGAIN,
-};
-
-static enum task_next
-after_pending(struct task *t, struct weir_context *ctx)
-{
-	enum state_idle idle;
-
-	idle = ctx->yield != YIELD_NOT ?
-		       state_to_yielded(&t->state, ctx->owes) :
-		       state_to_idle(&t->state, ctx->owes);
-	switch (idle) {
-	case STATE_IDLE_WAIT:
-		return TASK_NEXT_NOTHING;
-	case STATE_IDLE_NOTIFIED:
-		return after_yield[ctx->yield];
-	case STATE_IDLE_FREE:
-		weir__cell_put(t);
-		return TASK_NEXT_NOTHING;
-	case STATE_IDLE_CANCEL:
-		break;
-	}
-	end_cancelled(t, refs_of_poll(ctx));
-	return TASK_NEXT_NOTHING;
-}
-
-enum task_next
-weir__task_run(struct task *t, struct weir_context *ctx)
-{
-	int rc;
-
-	switch (state_to_running(&t->state)) {
-	case STATE_RUN_POLL:
-		break;
-	case STATE_RUN_CANCEL:
-		end_cancelled(t, 1);
-		return TASK_NEXT_NOTHING;
-	case STATE_RUN_FREE:
-		weir__cell_put(t);
-		return TASK_NEXT_NOTHING;
-	case STATE_RUN_NOTHING:
-		return TASK_NEXT_NOTHING;
-	}
-	context_begin(ctx, t);
-	atomic_u32_add_owner(&t->polls, 1);
-	task_hook(t, task_before_poll);
-	rc = t->ops->poll(ctx, t->bytes);
-	task_hook(t, task_after_poll);
-	context_resume(ctx);
-	ctx->task = NULL;
-	if (rc == WEIR_PENDING)
-		return after_pending(t, ctx);
-	end_task(t, outcome_of(rc), refs_of_poll(ctx));
-	return TASK_NEXT_NOTHING;
-}
-
 void
 weir__task_run_blocking(struct task *t)
 {
@@ -162,13 +81,13 @@ weir__task_run_blocking(struct task *t)
 
 	/* Nobody else runs or ends what was queued: see blocking.c, P3. */
 	if (state_to_running(&t->state) == STATE_RUN_CANCEL) {
-		end_cancelled(t, 1);
+		weir__task_end(t, -ECANCELED, 1);
 		return;
 	}
 	task_hook(t, task_before_poll);
 	rc = t->ops->run(t->bytes);
 	task_hook(t, task_after_poll);
-	end_task(t, outcome_of(rc), 1);
+	weir__task_end(t, task_outcome(rc), 1);
 }
 
 void
@@ -182,7 +101,7 @@ void
 weir__task_end_cancelled(struct task *t)
 {
 	/* The list's reference is all there is. */
-	end_cancelled(t, 0);
+	weir__task_end(t, -ECANCELED, 0);
 }
 
 void

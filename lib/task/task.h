@@ -176,17 +176,12 @@ context_look_again(struct weir_context *ctx)
 							  (t)->ops->name }); \
 	} while (0)
 
-/* What the scheduler must do with a task after it ran. */
-enum task_next {
-	TASK_NEXT_NOTHING, /* waits or has ended */
-	TASK_NEXT_QUEUE,   /* was woken while it ran */
-	TASK_NEXT_DEFER,   /* yielded */
-	TASK_NEXT_AGAIN,   /* yielded, to look again for what it waits for */
-};
-
-/* Polls a task taken from a queue, or drops it if it was cancelled. */
-enum task_next
-weir__task_run(struct task *t, struct weir_context *ctx);
+/*
+ * Ends a task, with what became of it. The caller holds RUNNING, and `refs`
+ * references, which go.
+ */
+void
+weir__task_end(struct task *t, int32_t outcome, unsigned int refs);
 
 /* Runs a blocking job, or drops it if it was cancelled. */
 void

@@ -30,15 +30,15 @@ EAL = ["--lcores", "0@{cpu}", "-m", "64", "--no-huge", "--no-shconf", "--no-pci"
 Mechanism = collections.namedtuple("Mechanism", "name about budget")
 
 MECHANISMS = [
-    Mechanism("spawn", "a task spawns a task that has no state", 280),
+    Mechanism("spawn", "a task spawns a task that has no state", 190),
     Mechanism("complete", "a spawned task's turn, its end, and the look at its "
-              "handle that takes the result", 460),
-    Mechanism("wake", "a waker is woken, of a task that waits", 130),
+              "handle that takes the result", 335),
+    Mechanism("wake", "a waker is woken, of a task that waits", 100),
     Mechanism("poll", "a woken task's turn: out of the run queue, polled, "
-              "waiting again", 240),
+              "waiting again", 190),
     Mechanism("yield", "a turn of one of 128 tasks that yield, with its way back "
-              "into the queue", 280),
-    Mechanism("inject_push", "one task into an inject queue", 180),
+              "into the queue", 220),
+    Mechanism("inject_push", "one task into an inject queue", 120),
     Mechanism("inject_pop", "a task out of an inject queue, 32 at a time", 10),
     Mechanism("steal", "half of a queue of 64 tasks goes to a thief", 440),
     Mechanism("source_poll", "a look at a source that is waited for and has "

@@ -15,6 +15,7 @@
 #include "checker/memory.h"
 #include "kernel.h"
 #include "scheduler.h"
+#include "task/run.h"
 #include "thread.h"
 
 #define ENTRIES_MAX 32
@@ -176,7 +177,7 @@ worker_main(void *arg)
 		model_check(t->next == NULL);
 		ctx.budget = BUDGET;
 		ctx.running = true;
-		if (weir__task_run(t, &ctx) != TASK_NEXT_NOTHING)
+		if (task_run(t, &ctx) != TASK_NEXT_NOTHING)
 			place(t);
 		context_reset(&ctx);
 	}
