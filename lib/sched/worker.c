@@ -27,6 +27,9 @@
 #define INJECT_INTERVAL_MIN 2u
 #define INJECT_INTERVAL_MAX 127u
 
+/* Turns that are worth a new mean, if the next poll comes before its time. */
+#define TUNE_TICKS 16u
+
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
 #define CLOCK_TICKS_MAX 16u
 
@@ -74,7 +77,9 @@ tune(struct core *c, uint64_t now)
 	uint32_t ticks = c->tick - c->tuned_tick;
 	uint64_t mean;
 
-	if (ticks == 0)
+	/* Who looks at its sources all the time need not divide each time. */
+	if (ticks == 0 ||
+	    (ticks < TUNE_TICKS && now - c->tuned_at < rt->max_poll_gap))
 		return;
 	mean = (now - c->tuned_at) / ticks;
 	c->mean_poll = (7 * c->mean_poll + mean) / 8;

@@ -12,23 +12,25 @@ timer_of(struct weir_sleep *sleep)
 	return (struct timer *)sleep;
 }
 
-int
-weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
-		 uint64_t deadline)
+/*
+ * deadline, now: cycles of the clock; now is 0 where it has not been read. A wait
+ * that goes on needs not read it.
+ */
+static int
+sleep_until(struct weir_context *ctx, struct timers *ts, struct timer *t,
+	    uint64_t deadline, uint64_t now)
 {
-	struct timers *ts = weir__timers_of(ctx);
 	const struct clock *clock = ts->clock;
-	struct timer *t = timer_of(sleep);
-	uint64_t cycles = weir__clock_cycles(clock, deadline), now, due;
+	uint64_t due = clock_tick_up(clock, deadline);
 
-	due = clock_tick_up(clock, cycles);
 	if (!timer_idle(t)) {
 		if (t->wheel.due == due && weir__timer_watch(t, ctx))
 			return WEIR_PENDING;
 		weir__timer_cancel(t);
 	}
-	now = clock_now(clock);
-	if (now >= cycles)
+	if (now == 0)
+		now = clock_now(clock);
+	if (now >= deadline)
 		return context_spend(ctx, 1);
 	weir__timer_arm(ts, t, now >> clock->tick_shift, due,
 			context_waker(ctx));
@@ -36,20 +38,32 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 }
 
 int
+weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
+		 uint64_t deadline)
+{
+	struct timers *ts = weir__timers_of(ctx);
+
+	return sleep_until(ctx, ts, timer_of(sleep),
+			   weir__clock_cycles(ts->clock, deadline), 0);
+}
+
+int
 weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns)
 {
-	const struct clock *clock = weir__timers_of(ctx)->clock;
+	struct timers *ts = weir__timers_of(ctx);
 	struct timer *t = timer_of(sleep);
-	uint64_t now;
+	uint64_t now = 0;
 	int rc;
 
 	if (!t->begun) {
-		now = clock_ns(clock, clock_now(clock));
-		t->deadline = ns <= WEIR_TIME_NEVER - now ? now + ns :
-							    WEIR_TIME_NEVER;
+		now = clock_now(ts->clock);
+		if (__builtin_add_overflow(now,
+					   weir__clock_cycles(ts->clock, ns),
+					   &t->deadline))
+			t->deadline = UINT64_MAX;
 		t->begun = true;
 	}
-	rc = weir_sleep_until(ctx, sleep, t->deadline);
+	rc = sleep_until(ctx, ts, t, t->deadline, now);
 	if (rc == 0)
 		t->begun = false;
 	return rc;

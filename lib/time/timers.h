@@ -26,7 +26,7 @@ struct timer {
 	struct atomic_ptr in;
 	struct weir_waker *waiter; /* likewise */
 	/* The waiting task's. */
-	uint64_t deadline; /* ns; for a wait that has begun */
+	uint64_t deadline; /* cycles; for a wait that has begun */
 	bool begun;
 };
 
