@@ -225,9 +225,10 @@ through_slot(const struct core *c)
 static __rte_always_inline void
 schedule_here(struct core *c, struct task *t)
 {
+	struct worker *w = c->worker;
 	struct task *prev;
 
-	counter_add(&c->worker->counters, local_schedules, 1);
+	counter_add(&w->counters, local_schedules, 1);
 	if (through_slot(c)) {
 		prev = c->lifo;
 		c->lifo = t;
@@ -235,10 +236,11 @@ schedule_here(struct core *c, struct task *t)
 			return;
 		t = prev;
 	}
-	push_queue(c, t);
+	if (unlikely(!run_queue_push_owner(&w->queue, t)))
+		push_full_queue(c, t);
 	/* Between tasks the worker counts what it got and tells then. */
-	if (c->ctx.running)
-		notify(c->worker->node, &c->worker->queue);
+	if (likely(c->ctx.running))
+		notify(w->node, &w->queue);
 }
 
 /* To a worker's inbox, which may be retiring (workers.c, G1). */
@@ -358,7 +360,7 @@ init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	t->home = &home->home;
 	t->worker = (uint16_t)attr->worker;
 	t->affinity = attr->affinity & 3;
-	t->hooked = home->home.hooks != NULL;
+	t->hooked = false;
 	t->join_waiter = NULL;
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	if (state != NULL)
@@ -426,10 +428,15 @@ weir__ops_valid(const struct weir_task_ops *ops)
 static uint64_t
 next_id(struct weir_runtime *rt, struct core *c)
 {
+	struct worker *w;
+	uint64_t n;
+
 	if (c == NULL)
 		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED) + 1;
-	counter_add(&c->worker->counters, spawned, 1);
-	return c->worker->id_base + counter_get(&c->worker->counters, spawned);
+	w = c->worker;
+	n = counter_get(&w->counters, spawned) + 1;
+	atomic_u64_store(&w->counters.spawned, n, RELAXED);
+	return w->id_base + n;
 }
 
 /*
@@ -497,7 +504,10 @@ announce(struct weir_runtime *rt, struct core *c, struct task *t)
 	TRACE_FP(task_spawn, t->id, t->ops->name,
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
 	note_woken(rt, c, t);
-	task_hook(t, task_spawn);
+	if (unlikely(t->home->hooks != NULL)) {
+		t->hooked = true;
+		task_hook(t, task_spawn);
+	}
 }
 
 void
@@ -506,57 +516,100 @@ weir__task_announce(struct core *c, struct task *t)
 	announce(node_of_home(t->home)->rt, c, t);
 }
 
-/* here: on the home node, by its worker. */
-static __rte_always_inline struct weir_join *
+enum spawn {
+	SPAWN_JOINED,
+	SPAWN_DETACHED,
+};
+
+/* Nobody else has seen the task. */
+static __rte_noinline void
+refuse(struct task *t, enum spawn how)
+{
+	weir__task_refuse(t);
+	if (how == SPAWN_DETACHED)
+		weir_join_detach((struct weir_join *)t);
+}
+
+/*
+ * 0 or -errno. here: on the home node, by its worker. What is detached may be gone
+ * at the end.
+ */
+static __rte_always_inline int
 spawn(struct weir_runtime *rt, struct core *c, struct node *home,
       const struct weir_task_ops *ops, const void *state,
-      const struct weir_spawn_attr *attr, bool here)
+      const struct weir_spawn_attr *attr, enum spawn how, bool here,
+      struct task **spawned)
 {
 	struct task *t = alloc_task(c, home, ops, state, attr, here);
 	unsigned int hint = c != NULL ? c->worker->idle_bit : 0;
 	struct owned_shard *shard;
 
-	if (unlikely(t == NULL)) {
-		rte_errno = ENOMEM;
-		return NULL;
-	}
+	if (unlikely(t == NULL))
+		return -ENOMEM;
+	*spawned = t;
+	if (how == SPAWN_DETACHED)
+		state_detach(&t->state);
 	announce(rt, c, t);
 	shard = here ? c->shard : owned_shard_of(&home->home.owned, hint);
 	if (unlikely(!owned_insert_into(shard, t)))
-		weir__task_refuse(t);
+		refuse(t, how);
 	else if (here)
 		schedule_here(c, t);
 	else
 		weir__place(t);
-	return (struct weir_join *)t;
+	return 0;
 }
 
-static __rte_noinline struct weir_join *
+static __rte_noinline int
 spawn_there(struct weir_runtime *rt, struct core *c,
 	    const struct weir_task_ops *ops, const void *state,
-	    const struct weir_spawn_attr *attr)
+	    const struct weir_spawn_attr *attr, enum spawn how,
+	    struct task **spawned)
 {
 	struct node *home = home_of(rt, c, attr);
 
-	if (home == NULL) {
-		rte_errno = EINVAL;
-		return NULL;
-	}
-	return spawn(rt, c, home, ops, state, attr, false);
+	if (home == NULL)
+		return -EINVAL;
+	return spawn(rt, c, home, ops, state, attr, how, false, spawned);
+}
+
+static __rte_always_inline int
+spawn_anywhere(struct weir_runtime *rt, const struct weir_task_ops *ops,
+	       const void *state, const struct weir_spawn_attr *attr,
+	       enum spawn how, struct task **spawned)
+{
+	struct core *c = core_of(rt);
+
+	if (unlikely(!ops_valid(ops) || ops->poll == NULL))
+		return -EINVAL;
+	if (unlikely(c == NULL || attr != NULL))
+		return spawn_there(rt, c, ops, state,
+				   attr != NULL ? attr : &default_attr, how,
+				   spawned);
+	return spawn(rt, c, c->worker->node, ops, state, &default_attr, how,
+		     true, spawned);
 }
 
 struct weir_join *
 weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		const void *state, const struct weir_spawn_attr *attr)
 {
-	struct core *c = core_of(rt);
+	struct task *t;
+	int rc = spawn_anywhere(rt, ops, state, attr, SPAWN_JOINED, &t);
 
-	if (unlikely(!ops_valid(ops) || ops->poll == NULL)) {
-		rte_errno = EINVAL;
+	if (unlikely(rc < 0)) {
+		rte_errno = -rc;
 		return NULL;
 	}
-	if (unlikely(c == NULL || attr != NULL))
-		return spawn_there(rt, c, ops, state,
-				   attr != NULL ? attr : &default_attr);
-	return spawn(rt, c, c->worker->node, ops, state, &default_attr, true);
+	return (struct weir_join *)t;
+}
+
+int
+weir_task_spawn_detached(struct weir_runtime *rt,
+			 const struct weir_task_ops *ops, const void *state,
+			 const struct weir_spawn_attr *attr)
+{
+	struct task *t;
+
+	return spawn_anywhere(rt, ops, state, attr, SPAWN_DETACHED, &t);
 }

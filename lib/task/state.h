@@ -59,6 +59,15 @@ state_init(struct task_state *s)
 	atomic_u64_store(&s->word, STATE_INITIAL, RELAXED);
 }
 
+/* A task without a join handle. Before it is shared. */
+static inline void
+state_detach(struct task_state *s)
+{
+	const uint64_t less = STATE_REF_ONE | STATE_JOIN_INTEREST;
+
+	atomic_u64_store(&s->word, STATE_INITIAL - less, RELAXED);
+}
+
 /* A task that is on no owned list: a job of the blocking pool. */
 static inline void
 state_init_unowned(struct task_state *s)

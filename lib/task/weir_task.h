@@ -123,6 +123,22 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		const void *state, const struct weir_spawn_attr *attr);
 
 /**
+ * As weir_task_spawn() and weir_join_detach(), for less: starts a task of which
+ * nobody will ask how it ended.
+ *
+ * @return
+ *   0; also when the runtime is shutting down, and the task was dropped at once.
+ *   -EINVAL or -ENOMEM when nothing was started and the state still is the
+ *   caller's.
+ *
+ * Any thread.
+ */
+WEIR_API int
+weir_task_spawn_detached(struct weir_runtime *rt,
+			 const struct weir_task_ops *ops, const void *state,
+			 const struct weir_spawn_attr *attr);
+
+/**
  * Has ops->run called on a thread of the runtime's blocking pool: for system
  * calls, files, long computations, whatever would keep a worker from its
  * queues. Jobs start in the order in which they were spawned.

@@ -61,10 +61,7 @@ void
 start(struct weir_runtime *rt, const struct weir_task_ops *ops,
       const void *state)
 {
-	struct weir_join *join = weir_task_spawn(rt, ops, state, NULL);
-
-	must(join != NULL, "no task");
-	weir_join_detach(join);
+	must(weir_task_spawn_detached(rt, ops, state, NULL) == 0, "no task");
 }
 
 int

@@ -167,6 +167,21 @@ MODEL(run_queue_first, "a thief takes what was just pushed", 3, 3)
 	end();
 }
 
+MODEL(run_queue_appended, "a thief takes what was just appended", 3, 3)
+{
+	struct task *burst[3];
+	unsigned int i;
+
+	begin(0, 1);
+	model_thread("thief", steal, NULL);
+	pop(queue);
+	for (i = 0; i < RTE_DIM(burst); i++)
+		burst[i] = rig_task(pushed++);
+	weir__run_queue_append_owner(queue, burst, RTE_DIM(burst));
+	pop(queue);
+	end();
+}
+
 MODEL(run_queue_passed_on, "a thief is stolen from", 3, 3)
 {
 	second = make_queue();

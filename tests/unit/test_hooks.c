@@ -188,6 +188,30 @@ test_a_failure_that_nobody_awaits_shuts_down(void **state)
 	rig_runtime_free(rt);
 }
 
+/* The same of one that never had a handle. */
+static int
+start_a_failure(struct weir_context *ctx, void *state)
+{
+	weir_task_spawn_detached(weir_context_runtime(ctx), &fail_ops, NULL,
+				 NULL);
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops start_ops = {
+	.name = "starts",
+	.poll = start_a_failure,
+};
+
+static void
+test_a_detached_failure_shuts_down(void **state)
+{
+	struct weir_runtime *rt = create(WEIR_FAILURE_SHUTDOWN, NULL);
+
+	assert_int_equal(weir_runtime_block_on(rt, &start_ops, NULL, NULL),
+			 -ENETUNREACH);
+	rig_runtime_free(rt);
+}
+
 static void
 test_a_failure_is_only_logged_by_default(void **state)
 {
@@ -276,6 +300,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hooks_see_threads_parks_and_every_poll),
 		cmocka_unit_test(test_a_failure_that_nobody_awaits_shuts_down),
+		cmocka_unit_test(test_a_detached_failure_shuts_down),
 		cmocka_unit_test(test_a_failure_is_only_logged_by_default),
 		cmocka_unit_test(
 			test_an_awaited_failure_is_no_reason_to_shut_down),

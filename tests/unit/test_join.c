@@ -59,6 +59,69 @@ detached_task_drops_its_result(void **state)
 	rig_expect_log(1, 1, 1);
 }
 
+/* Spawns two detached tasks, of which one is bound, and ends. */
+static int
+spawn_two(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	const struct weir_spawn_attr last = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = weir_runtime_nb_workers(rt) - 1,
+	};
+
+	return weir_task_spawn_detached(rt, &rig_yield_ops, state, NULL) == 0 &&
+			       weir_task_spawn_detached(rt, &rig_yield_ops,
+							state, &last) == 0 ?
+		       WEIR_DONE :
+		       -ECHILD;
+}
+
+static const struct weir_task_ops spawn_two_ops = {
+	.name = "spawns two",
+	.state_size = sizeof(struct rig_state),
+	.poll = spawn_two,
+};
+
+static void
+task_that_is_spawned_detached_drops_its_result(void **state)
+{
+	assert_int_equal(weir_task_spawn_detached(rig.rt, &rig_yield_ops,
+						  &rig.told, NULL),
+			 0);
+	assert_int_equal(
+		rig_join(rig_spawn(rig.rt, &spawn_two_ops, &rig.told), NULL),
+		0);
+	assert_int_equal(rig_stats(rig.rt).live_tasks, 3);
+	rig_set(&rig.go, 1);
+	rig_wait_until(rig_get(&rig.log.results_dropped) == 3);
+	assert_int_equal(rig_get(&rig.log.drops), 3);
+	rig_wait_until(rig_stats(rig.rt).live_tasks == 0);
+}
+
+static void
+what_cannot_be_spawned_detached_stays_the_callers(void **state)
+{
+	const struct weir_spawn_attr nowhere = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = 1000,
+	};
+	struct weir_task_ops ops = rig_done_ops;
+
+	assert_int_equal(
+		weir_task_spawn_detached(rig.rt, &ops, &rig.told, &nowhere),
+		-EINVAL);
+	ops.state_size = (size_t)1 << 40;
+	assert_int_equal(weir_task_spawn_detached(rig.rt, &ops, NULL, NULL),
+			 -ENOMEM);
+	ops.poll = NULL;
+	assert_int_equal(weir_task_spawn_detached(rig.rt, &ops, NULL, NULL),
+			 -EINVAL);
+	assert_int_equal(weir_task_spawn_detached(rig.rt, NULL, NULL, NULL),
+			 -EINVAL);
+	rig_expect_log(0, 0, 0);
+	assert_int_equal(rig_stats(rig.rt).spawned, 0);
+}
+
 static void
 detaching_an_ended_task_drops_its_result(void **state)
 {
@@ -200,6 +263,8 @@ main(void)
 		RIG_TESTS(try_says_pending_until_the_end),
 		RIG_TESTS(result_that_is_not_wanted_is_dropped),
 		RIG_TESTS(detached_task_drops_its_result),
+		RIG_TESTS(task_that_is_spawned_detached_drops_its_result),
+		RIG_TESTS(what_cannot_be_spawned_detached_stays_the_callers),
 		RIG_TESTS(detaching_an_ended_task_drops_its_result),
 		RIG_TESTS(task_takes_the_result_of_a_task),
 		RIG_TESTS(task_learns_that_a_task_was_aborted),

@@ -316,7 +316,10 @@ spawn_in_drop(void *state)
 	struct rig_state *s = state;
 
 	rig_add(&s->log->drops, 1);
-	weir_join_detach(rig_spawn(rig.rt, &rig_done_ops, s));
+	if (rig_get(&s->log->drops) % 2 == 0)
+		weir_join_detach(rig_spawn(rig.rt, &rig_done_ops, s));
+	else if (weir_task_spawn_detached(rig.rt, &rig_done_ops, s, NULL) != 0)
+		abort();
 }
 
 static void
@@ -411,6 +414,7 @@ storm(struct storm *s, uint64_t seed)
 	const struct weir_task_ops *kinds[] = { &rig_done_ops, &rig_yield_ops,
 						&rig_wait_ops };
 	struct weir_join *kept[20], *join;
+	const struct weir_task_ops *kind;
 	struct rig_state told = rig.told;
 	unsigned int after = 0, n = 0;
 	struct rand_state r;
@@ -419,8 +423,15 @@ storm(struct storm *s, uint64_t seed)
 	told.waker = &s->waker;
 	while (after < 20) {
 		after += rig_get(&s->over);
-		join = rig_spawn(rig.rt, kinds[rand_below(&r, RTE_DIM(kinds))],
-				 &told);
+		kind = kinds[rand_below(&r, RTE_DIM(kinds))];
+		if (rand_below(&r, 4) == 0) {
+			if (weir_task_spawn_detached(rig.rt, kind, &told,
+						     NULL) != 0)
+				abort();
+			rig_add(&s->spawned, 1);
+			continue;
+		}
+		join = rig_spawn(rig.rt, kind, &told);
 		rig_add(&s->spawned, 1);
 		if (rand_below(&r, 4) == 0)
 			weir_join_abort(join);
