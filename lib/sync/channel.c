@@ -17,14 +17,36 @@
  * Y10 After close, or with the last receiver, nothing comes into a block; what
  *     is in them then is received or dropped, once.
  * Y11 Memory is got and given back without the lock.
+ * Y50 A task that finds the channel empty, and found many values when it was
+ *     woken last, yields and looks again CHANNEL_PAUSE_NS later, once, before it waits in
+ *     line. Meanwhile it is in no line, as one that was not there yet: nobody is
+ *     to wake it, and none of the values is promised to it.
  */
 
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "sync/memory.h"
 #include "sync/wait.h"
 #include "sync/weir_channel.h"
+
+/*
+ * To wake a receiver on another worker takes both as long as some dozen values do.
+ * Where these come faster than wake-ups, a receiver that waits a moment has them
+ * all at once, and the senders the channel for themselves, as with a NIC that
+ * moderates its interrupts. Smaller: fewer values at a time. Larger: those that
+ * come at the end of a burst wait longer.
+ */
+#ifndef CHANNEL_PAUSE_NS
+#define CHANNEL_PAUSE_NS 2000u
+#endif
+
+/* So many are worth a pause. */
+#ifndef CHANNEL_QUICK_VALUES
+#define CHANNEL_QUICK_VALUES 4u
+#endif
 
 enum side {
 	SENDERS,
@@ -56,16 +78,22 @@ struct channel {
 	uint32_t size;
 	uint32_t room; /* values in a block */
 	size_t promised[2];
-	uint32_t ends[2]; /* senders and receivers */
-	uint32_t refs;	  /* of those who are not done with the memory */
+	uint32_t ends[2];	   /* senders and receivers */
+	struct atomic_u32 pausing; /* a receiver (Y50) */
 	bool closed;
-
+	bool quick;
 	void (*drop)(void *value);
-	struct block own; /* the only one, if there is a capacity */
+
+	struct atomic_u64 pause_end weir_cache_aligned; /* TSC */
+	uint32_t refs; /* of those who are not done with the memory */
+
+	/* The only one, if there is a capacity. */
+	struct block own weir_cache_aligned;
 };
 
 static_assert(offsetof(struct channel, first) == WEIR_CACHE_LINE &&
-		      offsetof(struct channel, own) == 2 * WEIR_CACHE_LINE,
+		      offsetof(struct channel, pause_end) ==
+			      2 * WEIR_CACHE_LINE,
 	      "what each call writes is not where it only reads");
 
 static struct channel *
@@ -496,6 +524,50 @@ weir_try_send(struct weir_sender *sender, const void *value)
 	return RTE_MIN(rc, 0);
 }
 
+/* Is a task to look again later (Y50)? The channel is empty. With the lock. */
+static bool
+pause_begins(struct channel *c)
+{
+	if (!c->quick || sync_awaited(&c->sync, RECEIVERS))
+		return false;
+	if (atomic_u32_load(&c->pausing, RELAXED) != 0) {
+		/* In vain. */
+		atomic_u32_store(&c->pausing, 0, RELAXED);
+		c->quick = false;
+		return false;
+	}
+	atomic_u64_store(&c->pause_end,
+			 rte_rdtsc() + rte_get_tsc_hz() / 1000000 *
+					       CHANNEL_PAUSE_NS / 1000,
+			 RELAXED);
+	atomic_u32_store(&c->pausing, 1, RELAXED);
+	return true;
+}
+
+static bool
+pause_goes_on(const struct channel *c)
+{
+	return unlikely(atomic_u32_load(&c->pausing, RELAXED) != 0) &&
+	       rte_rdtsc() < atomic_u64_load(&c->pause_end, RELAXED);
+}
+
+/*
+ * What a receiver finds says whether to pause next time: not where a quarter of
+ * the places were taken meanwhile. With the lock.
+ */
+static void
+note_found(struct channel *c, int promised)
+{
+	size_t n = c->at_hand[RECEIVERS];
+
+	if (atomic_u32_load(&c->pausing, RELAXED) != 0)
+		atomic_u32_store(&c->pausing, 0, RELAXED);
+	else if (promised > 0)
+		c->quick = n >= CHANNEL_QUICK_VALUES;
+	if (c->quick && c->at_hand[SENDERS] < 3 * n)
+		c->quick = false;
+}
+
 /* As send_now(). */
 static __rte_always_inline int
 recv_now(struct channel *c, void *values, uint32_t n, int promised)
@@ -509,6 +581,7 @@ recv_now(struct channel *c, void *values, uint32_t n, int promised)
 		lock_release(&c->sync.lock);
 		return -EPIPE;
 	}
+	note_found(c, promised);
 	pop(c, values, m, &old);
 	sync_settle(&c->sync);
 	if (unlikely(old != NULL))
@@ -520,13 +593,19 @@ static __rte_always_inline int
 recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	    uint32_t n, struct weir_wait *wait)
 {
-	int promised = enter(ctx, c, RECEIVERS, wait);
-	int rc;
+	int promised, rc;
 
+	if (unlikely(pause_goes_on(c)) && ctx != NULL && wait_is_idle(wait))
+		return context_look_again(ctx);
+	promised = enter(ctx, c, RECEIVERS, wait);
 	while (promised >= 0) {
 		rc = recv_now(c, values, n, promised);
 		if (rc != -EAGAIN)
 			return rc;
+		if (ctx != NULL && pause_begins(c)) {
+			lock_release(&c->sync.lock);
+			return context_look_again(ctx);
+		}
 		promised = wait_in_line(ctx, c, RECEIVERS, wait);
 	}
 	return promised;

@@ -100,6 +100,13 @@ sync_settle(struct sync *s)
 		weir__sync_settle_lines(s);
 }
 
+/* Is it in no line, and was it given nothing? */
+static inline bool
+wait_is_idle(const struct weir_wait *wait)
+{
+	return ((const struct wait *)wait)->awaited == NULL;
+}
+
 /*
  * Begins a call of a function that waits. 0: it is a new one; 1: it goes on with
  * the wait of one before; less: what to return. ctx and wait are NULL for a plain

@@ -111,7 +111,9 @@ weir_try_send(struct weir_sender *sender, const void *value);
 /**
  * Receives up to n values, at least one, or waits for that.
  *
- * A task that gives up while it waits takes nothing with it.
+ * A task that gives up while it waits takes nothing with it. One that was woken to
+ * four values or more, in a channel with room for more, yields when it has them
+ * all and looks again 2 us later, once, before it waits to be woken.
  *
  * @param values  Room for n values.
  * @return How many there are; WEIR_PENDING; -EPIPE: there will be none;

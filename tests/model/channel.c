@@ -218,6 +218,32 @@ send_two(void *what)
 	weir_sender_drop(what);
 }
 
+static int
+recv_all(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+	uint64_t value;
+	int rc;
+
+	while ((rc = weir_recv(ctx, l->rx, &value, wait)) == 0) {
+		model_check(value == next);
+		next++;
+	}
+	return rc;
+}
+
+MODEL(channel_pause, "a receiver looks again once before it waits", 2, 1)
+{
+	begin(8, 1);
+	waiter_detach(waiter_spawn(recv_all, &letters[0], received_in_task));
+	model_check(weir_try_send(tx, &letters[0].value) == 0);
+	model_check(weir_try_send(tx, &letters[1].value) == 0);
+	weir_sender_drop(tx);
+	scheduler_end();
+	model_check(next == 3 && refused == 1);
+	weir_receiver_drop(rx);
+}
+
 MODEL(channel_grows, "blocks come and go while two send and one receives", 2, 1)
 {
 	unsigned int i, n = 0;

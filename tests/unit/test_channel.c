@@ -726,6 +726,148 @@ oneshot_takes_values_of_any_size(void **state)
 	}
 }
 
+#define BURST 8u
+
+/* A task that takes all there is, again and again. */
+struct taker {
+	struct weir_receiver *rx;
+	struct weir_wait wait;
+};
+
+static struct atomic_u32 taker_polls, taken;
+
+static int
+take_all(struct weir_context *ctx, void *state)
+{
+	struct taker *t = state;
+	uint64_t values[BURST];
+	int n;
+
+	rig_add(&taker_polls, 1);
+	for (;;) {
+		n = weir_recv_burst(ctx, t->rx, values, BURST, &t->wait);
+		if (n < 0)
+			return n;
+		rig_add(&taken, (uint32_t)n);
+	}
+}
+
+static void
+taker_drop(void *state)
+{
+	struct taker *t = state;
+
+	weir_wait_cancel(&t->wait);
+	weir_receiver_drop(t->rx);
+}
+
+static const struct weir_task_ops taker_ops = {
+	.name = "taker",
+	.state_size = sizeof(struct taker),
+	.poll = take_all,
+	.drop = taker_drop,
+};
+
+/* In one turn, so that the receiver finds them all. */
+static int
+send_burst_at_once(struct weir_context *ctx, void *state)
+{
+	const uint64_t value = 0;
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < BURST && rc == 0; i++)
+		rc = weir_try_send(tx, &value);
+	return rc;
+}
+
+static const struct weir_task_ops burst_ops = {
+	.name = "burst",
+	.poll = send_burst_at_once,
+};
+
+/* A receiver that has waited in line, and has just found a burst. */
+static struct weir_join *
+start_taker(size_t capacity)
+{
+	struct taker t = { 0 };
+	struct weir_join *join;
+
+	rig_set(&taker_polls, 0);
+	rig_set(&taken, 0);
+	open_channel(capacity, sizeof(uint64_t));
+	t.rx = rx;
+	join = weir_task_spawn(rig.rt, &taker_ops, &t, NULL);
+	assert_non_null(join);
+	waiter_wait_for(rx, 1);
+	assert_int_equal(rig_get(&taker_polls), 1);
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &burst_ops, NULL, NULL), NULL),
+		0);
+	rig_wait_until(rig_get(&taken) == BURST);
+	return join;
+}
+
+static void
+receiver_of_many_looks_again_before_it_waits(void **state)
+{
+	struct weir_join *join = start_taker(4 * BURST);
+	const uint64_t value = 0;
+	uint32_t polls;
+
+	waiter_wait_for(rx, 1);
+	polls = rig_get(&taker_polls);
+	assert_true(polls > 2);
+	/* It was in vain, so it waits at once next time. */
+	assert_int_equal(weir_try_send(tx, &value), 0);
+	rig_wait_until(rig_get(&taken) == BURST + 1);
+	waiter_wait_for(rx, 1);
+	assert_int_equal(rig_get(&taker_polls), polls + 1);
+	weir_sender_drop(tx);
+	assert_int_equal(rig_join(join, NULL), -EPIPE);
+}
+
+static void
+receiver_of_a_small_channel_does_not_pause(void **state)
+{
+	struct weir_join *join = start_taker(BURST);
+
+	waiter_wait_for(rx, 1);
+	assert_int_equal(rig_get(&taker_polls), 2);
+	weir_sender_drop(tx);
+	assert_int_equal(rig_join(join, NULL), -EPIPE);
+}
+
+/* Sends, an end and an abort at any time, of a pause too. */
+static void
+pause_loses_nothing(void **state)
+{
+	const uint64_t value = 0;
+	struct weir_join *join;
+	struct rand_state r;
+	unsigned int i, k, n;
+
+	rand_seed(&r, unit_seed());
+	for (i = 0; i < 300; i++) {
+		join = start_taker(4 * BURST);
+		n = rand_below(&r, 4);
+		for (k = 0; k < n; k++) {
+			assert_int_equal(weir_send(NULL, tx, &value, NULL), 0);
+			if (rand_below(&r, 2) == 0)
+				sched_yield();
+		}
+		if (i % 2 == 0) {
+			weir_sender_drop(tx);
+			assert_int_equal(rig_join(join, NULL), -EPIPE);
+			assert_int_equal(rig_get(&taken), BURST + n);
+		} else {
+			waiter_abort(join);
+			assert_int_equal(weir_try_send(tx, &value), -EPIPE);
+			weir_sender_drop(tx);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -750,6 +892,10 @@ main(void)
 		RIG_TEST(oneshot_receiver_can_give_up, 1),
 		RIG_TESTS(oneshot_serves_one_waiter),
 		RIG_TEST(oneshot_takes_values_of_any_size, 1),
+		RIG_TEST(receiver_of_many_looks_again_before_it_waits, 1),
+		RIG_TEST(receiver_of_a_small_channel_does_not_pause, 1),
+		RIG_TEST(pause_loses_nothing, 1),
+		RIG_TEST(pause_loses_nothing, 2),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
