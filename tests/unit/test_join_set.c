@@ -223,7 +223,7 @@ detached_tasks_run_on(void **state)
 	rig_wait_until(rig_get(&member_log.drops) == 2);
 	weir_join_set_detach_all(set);
 	expect_empty();
-	assert_int_equal(waiters(&gates[1]), 2);
+	waiter_wait_for(&gates[1], 2);
 	open_gate(1, 2);
 	rig_wait_until(rig_get(&member_log.results_dropped) == 4);
 	spawn(set, 2, WEIR_DONE);
