@@ -98,6 +98,7 @@ begin(void)
 	for (i = 0; i < TASKS; i++) {
 		tasks[i].home = &home;
 		tasks[i].ops = &ops;
+		owned_none(&tasks[i]);
 		/* The list's, and one of ours. */
 		atomic_u64_store(&tasks[i].state.word, 2 * STATE_REF_ONE,
 				 RELAXED);
