@@ -236,8 +236,7 @@ schedule_here(struct core *c, struct task *t)
 			return;
 		t = prev;
 	}
-	if (unlikely(!run_queue_push_owner(&w->queue, t)))
-		push_full_queue(c, t);
+	push_queue(c, t);
 	/* Between tasks the worker counts what it got and tells then. */
 	if (likely(c->ctx.running))
 		notify(w->node, &w->queue);
@@ -551,7 +550,7 @@ spawn(struct weir_runtime *rt, struct core *c, struct node *home,
 		state_detach(&t->state);
 	announce(rt, c, t);
 	shard = here ? c->shard : owned_shard_of(&home->home.owned, hint);
-	if (unlikely(!owned_insert_into(shard, t)))
+	if (unlikely(!owned_insert(shard, t)))
 		refuse(t, how);
 	else if (here)
 		schedule_here(c, t);

@@ -544,6 +544,10 @@ pause_begins(struct channel *c)
 	return true;
 }
 
+/*
+ * Without the lock, and in no order with it: a pause that is seen late ends early or
+ * is joined once more, and whoever looks then does so with the lock.
+ */
 static bool
 pause_goes_on(const struct channel *c)
 {

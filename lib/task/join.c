@@ -66,7 +66,7 @@ take(struct task *t, void *result)
 	const struct weir_task_ops *ops = t->ops;
 	int rc = t->outcome;
 
-	if (rc == 0 && ops->result_size > 0 && result != NULL)
+	if (rc == 0 && result != NULL)
 		memcpy(result, t->bytes + ops->result_offset, ops->result_size);
 	else
 		drop_result(t);

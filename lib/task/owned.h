@@ -61,6 +61,7 @@ owned_none(struct task *t)
 	t->shard = OWNED_NONE;
 }
 
+/* `hint` spreads inserters over shards. */
 static inline struct owned_shard *
 owned_shard_of(struct owned *o, unsigned int hint)
 {
@@ -72,7 +73,7 @@ owned_shard_of(struct owned *o, unsigned int hint)
  * task was not inserted.
  */
 static inline bool
-owned_insert_into(struct owned_shard *s, struct task *t)
+owned_insert(struct owned_shard *s, struct task *t)
 {
 	bool bound;
 
@@ -87,13 +88,6 @@ owned_insert_into(struct owned_shard *s, struct task *t)
 	if (unlikely(!bound))
 		owned_none(t);
 	return bound;
-}
-
-/* `hint` spreads inserters over shards. */
-static inline bool
-owned_insert(struct owned *o, struct task *t, unsigned int hint)
-{
-	return owned_insert_into(owned_shard_of(o, hint), t);
 }
 
 /* False if it was never inserted: there is no reference to give back then. */

@@ -122,7 +122,7 @@ insert(void)
 	if (how % 4 == 0)
 		t->affinity = WEIR_AFFINITY_WORKER;
 	t->worker = how / 4 % WORKERS;
-	bound = owned_insert(&home.owned, t, how / 16);
+	bound = owned_insert(owned_shard_of(&home.owned, how / 16), t);
 	/* O2 */
 	fuzz_check(bound == !closed);
 	if (bound)

@@ -241,8 +241,9 @@ spawn(struct task *t)
 {
 	int self = scheduler_self();
 
-	if (owned_insert(&t->home->owned, t,
-			 self >= 0 ? (unsigned int)self : 0))
+	if (owned_insert(owned_shard_of(&t->home->owned,
+					self >= 0 ? (unsigned int)self : 0),
+			 t))
 		place(t);
 	else
 		weir__task_refuse(t);

@@ -76,7 +76,8 @@ removal_tells_once(void **state)
 
 	weir__owned_init(&home.owned, 4);
 	for (i = 0; i < TASKS; i++)
-		assert_true(owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(owned_shard_of(&home.owned, i),
+					 &tasks[i]));
 	assert_int_equal(weir__owned_count(&home.owned), TASKS);
 	for (i = 0; i < TASKS; i++) {
 		assert_true(owned_remove(&tasks[i]));
@@ -94,10 +95,11 @@ closed_list_takes_nothing(void **state)
 	unsigned int i;
 
 	weir__owned_init(&home.owned, 4);
-	assert_true(owned_insert(&home.owned, &tasks[0], 0));
+	assert_true(owned_insert(owned_shard_of(&home.owned, 0), &tasks[0]));
 	weir__owned_close(&home.owned);
 	for (i = 1; i < TASKS; i++) {
-		assert_false(owned_insert(&home.owned, &tasks[i], i));
+		assert_false(owned_insert(owned_shard_of(&home.owned, i),
+					  &tasks[i]));
 		assert_false(owned_remove(&tasks[i]));
 	}
 	assert_int_equal(weir__owned_count(&home.owned), 1);
@@ -114,7 +116,8 @@ shutdown_ends_idle_tasks(void **state)
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 4);
 	for (i = 0; i < TASKS; i++)
-		assert_true(owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(owned_shard_of(&home.owned, i),
+					 &tasks[i]));
 	weir__owned_close(&home.owned);
 	/* From any shard on, it goes through all of them. */
 	weir__owned_shutdown(&home.owned, 7, 0);
@@ -135,7 +138,7 @@ shutdown_leaves_a_running_task_to_its_worker(void **state)
 
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 1);
-	assert_true(owned_insert(&home.owned, t, 0));
+	assert_true(owned_insert(owned_shard_of(&home.owned, 0), t));
 	atomic_u64_fetch_or(&t->state.word, STATE_RUNNING, RELAXED);
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
@@ -163,7 +166,8 @@ shutdown_leaves_bound_tasks_to_their_worker(void **state)
 		if (i % 3 != 0)
 			tasks[i].affinity = WEIR_AFFINITY_WORKER;
 		tasks[i].worker = i % 3 == 2;
-		assert_true(owned_insert(&home.owned, &tasks[i], i / 3));
+		assert_true(owned_insert(owned_shard_of(&home.owned, i / 3),
+					 &tasks[i]));
 	}
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
@@ -207,7 +211,8 @@ drop_runs_without_a_lock(void **state)
 	rig_set(&nb_drops, 0);
 	weir__owned_init(&home.owned, 2);
 	for (i = 0; i < TASKS; i++)
-		assert_true(owned_insert(&home.owned, &tasks[i], i));
+		assert_true(owned_insert(owned_shard_of(&home.owned, i),
+					 &tasks[i]));
 	weir__owned_close(&home.owned);
 	weir__owned_shutdown(&home.owned, 0, 0);
 	assert_int_equal(rig_get(&nb_drops), TASKS);
@@ -241,7 +246,8 @@ walk_visits_each_task_once(void **state)
 
 	weir__owned_init(&home.owned, 2);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
-		assert_true(owned_insert(&home.owned, &tasks[i], i % 8));
+		assert_true(owned_insert(owned_shard_of(&home.owned, i % 8),
+					 &tasks[i]));
 	/* One is removed; one is left to its worker by shutdown. */
 	assert_true(owned_remove(&tasks[100]));
 	weir__owned_walk(&home.owned, count_visit, &w);
@@ -271,7 +277,8 @@ walk_ends_when_it_is_told(void **state)
 		tasks = tasks_of_home(RTE_DIM(w.visits), &counted_ops);
 		weir__owned_init(&home.owned, 2);
 		for (i = 0; i < RTE_DIM(w.visits); i++)
-			assert_true(owned_insert(&home.owned, &tasks[i], i));
+			assert_true(owned_insert(owned_shard_of(&home.owned, i),
+						 &tasks[i]));
 		weir__owned_walk(&home.owned, count_visit, &w);
 		assert_int_equal(w.n, w.limit);
 		/* And leaves the lists as they were. */
@@ -320,7 +327,8 @@ walk_gives_way_to_others(void **state)
 
 	weir__owned_init(&home.owned, 1);
 	for (i = 0; i < RTE_DIM(w.visits); i++)
-		assert_true(owned_insert(&home.owned, &tasks[i], 0));
+		assert_true(owned_insert(owned_shard_of(&home.owned, 0),
+					 &tasks[i]));
 	assert_int_equal(pthread_create(&thread, NULL, take_lock, &w), 0);
 	weir__owned_walk(&home.owned, wait_for_the_other, &w);
 	pthread_join(thread, NULL);
@@ -377,7 +385,8 @@ insert_and_remove(struct race *r, unsigned int index)
 	for (; i < end; i++) {
 		t = &r->tasks[i];
 		rig_add(&r->inserted, 1);
-		if (!owned_insert(&home.owned, t, rand_u32(&rand))) {
+		if (!owned_insert(owned_shard_of(&home.owned, rand_u32(&rand)),
+				  t)) {
 			rig_add(&r->refused, 1);
 			weir__task_ref_dec(t);
 		} else if (rand_below(&rand, 2) == 0 &&
