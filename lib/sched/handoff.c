@@ -221,6 +221,8 @@ leave(struct core *c, struct blocked *me)
 	me->ctx = c->ctx;
 	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
 	context_reset(&c->ctx);
+	/* It need not wait until the call has returned. */
+	weir__send_back_behind(c);
 	disown();
 	pthread_mutex_lock(&w->handoff.mutex);
 	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);
@@ -262,6 +264,7 @@ come_back(struct core *c, struct blocked *me)
 		adopt(c);
 	}
 	c->ctx = me->ctx;
+	c->ctx.next = &c->lifo;
 }
 
 int

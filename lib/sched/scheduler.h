@@ -44,6 +44,11 @@ struct core {
 
 	/* Woken by the running task: next. Never stolen. */
 	struct task *lifo;
+	/*
+	 * Looks again behind the running task: next, before that of the slot. Its
+	 * RUNNING is the core's. NULL between ticks.
+	 */
+	struct task *behind;
 	/* Tasks bound to this worker. Never stolen. */
 	struct task_chain local;
 	/* Yielded: back to the queue after the sources were polled. */
@@ -336,6 +341,10 @@ weir__worker_main(void *worker);
 void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver);
 
+/* The running task leaves the core: who looks again behind it goes to the queue. */
+void
+weir__send_back_behind(struct core *c);
+
 /* The core found something to run, or will not look any more. */
 void
 weir__stop_searching(struct core *c);
@@ -389,7 +398,7 @@ void
 weir__timing_fini(struct worker *w);
 /* task_run() with its times. */
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t);
+weir__task_run_timed(struct core *c, struct task *t, bool resumed);
 
 /* A hook of the worker, if there is one. */
 #define worker_hook(w, hook)                                       \

@@ -64,17 +64,20 @@ record(struct timing *timing, enum weir_histogram_kind kind, uint64_t cycles)
 }
 
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t)
+weir__task_run_timed(struct core *c, struct task *t, bool resumed)
 {
 	struct timing *timing = &c->worker->timing;
 	uint64_t begin = rte_rdtsc(), waited;
 	enum task_next next;
 
-	waited = stamp_age(atomic_u32_load(&t->woken, RELAXED), begin);
-	/* From here on it may be looked at for longer than a fine one lasts. */
-	atomic_u32_store(&t->woken, stamp_coarse(begin - waited), RELAXED);
-	record(timing, WEIR_HISTOGRAM_WAKE, waited);
-	next = task_run(t, &c->ctx);
+	if (!resumed) {
+		waited = stamp_age(atomic_u32_load(&t->woken, RELAXED), begin);
+		/* From here on it may be looked at for longer than a fine one lasts. */
+		atomic_u32_store(&t->woken, stamp_coarse(begin - waited),
+				 RELAXED);
+		record(timing, WEIR_HISTOGRAM_WAKE, waited);
+	}
+	next = task_run(t, &c->ctx, resumed);
 	record(timing, WEIR_HISTOGRAM_POLL, rte_rdtsc() - begin);
 	return next;
 }

@@ -8,13 +8,17 @@
  *    after event_interval ticks, or when max_poll_gap is seen to have passed,
  *    whichever is first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
- *    most LIFO_MAX_POLLS times in a row, the inject queues come first every
+ *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed
+ *    meanwhile, the inject queues come first every
  *    inject_interval ticks, those of nodes without workers every other time,
  *    and the local chain has every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
  *    to read it would be a good part of each.
  * L4 A worker parks only with nothing of its own to run; see park.c.
+ * L5 A task that looks again behind another keeps RUNNING meanwhile. It is resumed
+ *    when that one's turn is over, or goes to the queue: before the next tick, and
+ *    before another thread has the core.
  */
 
 #include <rte_cycles.h>
@@ -32,6 +36,12 @@
 
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
 #define CLOCK_TICKS_MAX 16u
+
+/*
+ * Turns resumed in a row, all on one budget. Smaller: pairs that answer each other
+ * wait in the queue more often. Larger: sources wait for more turns.
+ */
+#define RESUMED_MAX 16u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
@@ -228,9 +238,12 @@ queue_again(struct core *c, struct task *t, enum task_next next)
 {
 	struct worker *w = c->worker;
 
+	if (next == TASK_NEXT_RESUME)
+		return;
 	note_woken(w->rt, c, t);
 	switch (next) {
 	case TASK_NEXT_NOTHING:
+	case TASK_NEXT_RESUME:
 		break;
 	case TASK_NEXT_QUEUE:
 		weir__schedule_back(c, t);
@@ -245,8 +258,9 @@ queue_again(struct core *c, struct task *t, enum task_next next)
 	}
 }
 
-static inline void
-run_one(struct core *c, struct task *t)
+/* True: it asks to be resumed. */
+static __rte_always_inline bool
+run_one(struct core *c, struct task *t, bool resumed)
 {
 	struct worker *w = c->worker;
 	enum task_next next;
@@ -255,8 +269,8 @@ run_one(struct core *c, struct task *t)
 	counter_add(&w->counters, polls, 1);
 	c->ctx.running = true;
 	next = likely(w->timing.histograms[0] == NULL) ?
-		       task_run(t, &c->ctx) :
-		       weir__task_run_timed(c, t);
+		       task_run(t, &c->ctx, resumed) :
+		       weir__task_run_timed(c, t, resumed);
 	c->ctx.running = false;
 	TRACE_FP(poll_end, w->index);
 	if (next != TASK_NEXT_NOTHING)
@@ -265,31 +279,117 @@ run_one(struct core *c, struct task *t)
 		c->ctx.out_of_budget = false;
 		counter_add(&w->counters, forced_yields, 1);
 	}
+	return next == TASK_NEXT_RESUME;
 }
 
-/* Runs a task, and those it wakes through the LIFO slot, on one budget. */
+/* It is not resumed now: it goes to the back of the queue. */
+static void
+send_back_resumed(struct core *c, struct task *t)
+{
+	bool queued;
+
+	c->ctx.running = true;
+	queued = task_not_resumed(t);
+	c->ctx.running = false;
+	if (!queued)
+		return;
+	note_woken(c->worker->rt, c, t);
+	weir__schedule_back(c, t);
+}
+
+void
+weir__send_back_behind(struct core *c)
+{
+	struct task *t = c->behind;
+
+	if (t == NULL)
+		return;
+	c->behind = NULL;
+	send_back_resumed(c, t);
+	weir__notify(c->worker->node, &c->worker->queue);
+}
+
+/* Enough: t, which would run next, and those behind it go to the queue. */
+static __rte_noinline void
+send_back(struct core *c, struct task *t, bool resumed)
+{
+	struct task *slot = c->lifo;
+
+	c->lifo = NULL;
+	if (resumed)
+		send_back_resumed(c, t);
+	else
+		weir__schedule_back(c, t);
+	if (slot != NULL)
+		weir__schedule_back(c, slot);
+	if (c->behind != NULL)
+		send_back_resumed(c, c->behind);
+	c->behind = NULL;
+	weir__notify(c->worker->node, &c->worker->queue);
+}
+
+/*
+ * What runs behind a task that had its turn: the one that looks again behind it,
+ * or else what it woke. NULL: nothing.
+ */
+static inline struct task *
+next_behind(struct core *c, struct task *looks_again, bool *resumed)
+{
+	struct task *t = c->behind;
+
+	c->behind = looks_again;
+	*resumed = t != NULL;
+	if (t == NULL) {
+		t = c->lifo;
+		c->lifo = NULL;
+	}
+	/* Another thread had the core meanwhile, and ran it (handoff.c). */
+	if (unlikely(t == NULL && looks_again != NULL)) {
+		t = looks_again;
+		c->behind = NULL;
+		*resumed = true;
+	}
+	return t;
+}
+
+/*
+ * What a task woke through the LIFO slot has its turn, and the task again if it
+ * looks behind that; all of them on one budget. looks_again: the task, or NULL.
+ */
+static __rte_noinline void
+run_behind(struct core *c, struct task *looks_again)
+{
+	unsigned int lifo_polls = 0, nb_resumed = 0;
+	bool resumed;
+	struct task *t;
+
+	while ((t = next_behind(c, looks_again, &resumed)) != NULL) {
+		if (c->ctx.budget == 0 ||
+		    (resumed ? nb_resumed++ == RESUMED_MAX :
+			       lifo_polls++ == LIFO_MAX_POLLS)) {
+			send_back(c, t, resumed);
+			return;
+		}
+		c->from_slot = true;
+		c->ctx.next = c->behind != NULL ? &c->behind : &c->lifo;
+		looks_again = run_one(c, t, resumed) ? t : NULL;
+	}
+}
+
 static inline void
 run_task(struct core *c, struct task *t)
 {
-	unsigned int lifo_polls = 0;
+	bool looks_again;
 
 	if (unlikely(sent_home(c, t)))
 		return;
 	if (unlikely(c->searching))
 		weir__stop_searching(c);
 	c->ctx.budget = c->worker->rt->options.budget;
-	for (;;) {
-		run_one(c, t);
-		t = c->lifo;
-		if (t == NULL)
-			return;
-		c->lifo = NULL;
-		if (lifo_polls++ == LIFO_MAX_POLLS || c->ctx.budget == 0)
-			break;
-		c->from_slot = true;
-	}
-	weir__schedule_back(c, t);
-	weir__notify(c->worker->node, &c->worker->queue);
+	c->ctx.next = &c->lifo; /* L5 */
+	looks_again = run_one(c, t, false);
+	if (c->lifo != NULL || unlikely(looks_again))
+		run_behind(c, looks_again ? t : NULL);
 }
 
 /* Others want something: does this thread's part end? */

@@ -70,7 +70,8 @@ struct block {
 struct channel {
 	/* Written by each call, as is what lies in the block. */
 	struct sync sync;
-	size_t at_hand[2]; /* places, values: promised to nobody */
+	/* Places, values: promised to nobody. Read by others without the lock. */
+	struct atomic_u64 at_hand[2];
 
 	/* Read by each call; written where somebody waits, comes or goes. */
 	/* Receivers take from the first, senders fill the last. */
@@ -128,6 +129,19 @@ free_channel(struct channel *c)
 	sync_free(c);
 }
 
+static inline uint64_t
+at_hand(const struct channel *c, enum side side)
+{
+	return atomic_u64_load(&c->at_hand[side], RELAXED);
+}
+
+/* With the lock. */
+static inline void
+add_at_hand(struct channel *c, enum side side, uint64_t n)
+{
+	atomic_u64_add_owner(&c->at_hand[side], n);
+}
+
 /* Nothing comes any more. */
 static bool
 is_ended(const struct channel *c)
@@ -139,14 +153,14 @@ is_ended(const struct channel *c)
 static void
 promise(struct channel *c, enum side side)
 {
-	c->at_hand[side]--;
+	add_at_hand(c, side, (uint64_t)-1);
 	c->promised[side]++;
 }
 
 static void
 take_back(struct channel *c, enum side side)
 {
-	c->at_hand[side]++;
+	add_at_hand(c, side, 1);
 	c->promised[side]--;
 }
 
@@ -156,7 +170,7 @@ grant(struct sync *s, struct wait *w)
 	struct channel *c = (struct channel *)s;
 	bool ended = w->side == SENDERS ? c->closed : is_ended(c);
 
-	if (c->at_hand[w->side] > 0 && !(w->side == SENDERS && ended)) {
+	if (at_hand(c, w->side) > 0 && !(w->side == SENDERS && ended)) {
 		promise(c, w->side);
 		return true;
 	}
@@ -194,7 +208,7 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 	if (c == NULL)
 		return -ENOMEM;
 	weir__sync_init(&c->sync, &ops);
-	c->at_hand[SENDERS] = capacity;
+	atomic_u64_store(&c->at_hand[SENDERS], capacity, RELAXED);
 	c->size = (uint32_t)size;
 	c->room = bounded ? (uint32_t)capacity : CHANNEL_BLOCK_SIZE;
 	c->drop = drop;
@@ -237,12 +251,12 @@ weir_receiver_clone(struct weir_receiver *receiver)
 
 /*
  * How many of n values lie, or have room, one behind the other from a place in a
- * block's ring on; behind the last one comes the first.
+ * block's ring on; behind the last one comes the first. Of one all do.
  */
-static uint32_t
+static inline uint32_t
 stretch(const struct channel *c, uint32_t at, uint32_t n)
 {
-	return RTE_MIN(n, c->room - at);
+	return n == 1 ? 1 : RTE_MIN(n, c->room - at);
 }
 
 static uint8_t *
@@ -277,12 +291,12 @@ push(struct channel *c, const void *values, uint32_t n)
 	if (at >= c->room)
 		at -= c->room;
 	m = stretch(c, at, n);
-	c->at_hand[SENDERS] -= n;
+	add_at_hand(c, SENDERS, -(uint64_t)n);
 	copy(c, place(c, b, at), from, m);
 	if (unlikely(m < n))
 		copy(c, b->values, from + (size_t)m * c->size, n - m);
 	b->n += n;
-	c->at_hand[RECEIVERS] += n;
+	add_at_hand(c, RECEIVERS, n);
 }
 
 /*
@@ -296,7 +310,7 @@ pop(struct channel *c, void *values, uint32_t n, struct block **old)
 	uint8_t *to = values;
 	struct block *b;
 
-	c->at_hand[RECEIVERS] -= n;
+	add_at_hand(c, RECEIVERS, -(uint64_t)n);
 	for (; left > 0; left -= m, to += (size_t)m * c->size) {
 		while (unlikely(c->first->n == 0)) {
 			b = c->first;
@@ -305,14 +319,14 @@ pop(struct channel *c, void *values, uint32_t n, struct block **old)
 			*old = b;
 		}
 		b = c->first;
-		m = stretch(c, b->first, RTE_MIN(left, b->n));
+		m = left == 1 ? 1 : stretch(c, b->first, RTE_MIN(left, b->n));
 		copy(c, to, place(c, b, b->first), m);
 		b->n -= m;
 		b->first += m;
 		if (b->first == c->room)
 			b->first = 0;
 	}
-	c->at_hand[SENDERS] += n;
+	add_at_hand(c, SENDERS, n);
 }
 
 /* Y10: nobody else comes to them any more. */
@@ -323,7 +337,7 @@ drop_values(struct channel *c)
 	struct block *old = NULL;
 
 	lock_acquire(&c->sync.lock);
-	while (c->at_hand[RECEIVERS] > 0) {
+	while (at_hand(c, RECEIVERS) > 0) {
 		pop(c, value, 1, &old);
 		lock_release(&c->sync.lock);
 		if (c->drop != NULL)
@@ -421,9 +435,11 @@ share(const struct channel *c, enum side side, int promised, uint32_t n)
 {
 	const bool awaited = sync_awaited(&c->sync, side);
 
-	if (c->at_hand[side] == 0 || (awaited && promised == 0))
+	const uint64_t there = at_hand(c, side);
+
+	if (there == 0 || (awaited && promised == 0))
 		return 0;
-	return awaited ? 1 : (uint32_t)RTE_MIN((size_t)n, c->at_hand[side]);
+	return awaited ? 1 : (uint32_t)RTE_MIN((uint64_t)n, there);
 }
 
 /*
@@ -471,7 +487,7 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 		if (unlikely(room < 0))
 			return room;
 	} while (room == 0);
-	push(c, values, (uint32_t)room);
+	push(c, values, n == 1 ? 1 : (uint32_t)room);
 	sync_settle(&c->sync);
 	return room;
 }
@@ -562,13 +578,13 @@ pause_goes_on(const struct channel *c)
 static void
 note_found(struct channel *c, int promised)
 {
-	size_t n = c->at_hand[RECEIVERS];
+	uint64_t n = at_hand(c, RECEIVERS);
 
 	if (atomic_u32_load(&c->pausing, RELAXED) != 0)
 		atomic_u32_store(&c->pausing, 0, RELAXED);
 	else if (promised > 0)
 		c->quick = n >= CHANNEL_QUICK_VALUES;
-	if (c->quick && c->at_hand[SENDERS] < 3 * n)
+	if (c->quick && at_hand(c, SENDERS) < 3 * n)
 		c->quick = false;
 }
 
@@ -580,12 +596,13 @@ recv_now(struct channel *c, void *values, uint32_t n, int promised)
 	uint32_t m = share(c, RECEIVERS, promised, n);
 
 	if (m == 0) {
-		if (!is_ended(c) || c->at_hand[RECEIVERS] > 0)
+		if (!is_ended(c) || at_hand(c, RECEIVERS) > 0)
 			return -EAGAIN;
 		lock_release(&c->sync.lock);
 		return -EPIPE;
 	}
-	note_found(c, promised);
+	if (unlikely(promised > 0 || c->quick))
+		note_found(c, promised);
 	pop(c, values, m, &old);
 	sync_settle(&c->sync);
 	if (unlikely(old != NULL))
@@ -605,7 +622,7 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	while (promised >= 0) {
 		rc = recv_now(c, values, n, promised);
 		if (rc != -EAGAIN)
-			return rc;
+			return wait_over(wait, rc);
 		if (ctx != NULL && pause_begins(c)) {
 			lock_release(&c->sync.lock);
 			return context_look_again(ctx);
@@ -615,12 +632,36 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	return promised;
 }
 
+/*
+ * Y51: does a receiver, who would find nothing, let others run first? Without the
+ * lock: what has just come is seen when it looks again. Not so a sender, who fills
+ * many places each time.
+ */
+static __rte_always_inline bool
+looks_later(struct weir_context *ctx, const struct channel *c,
+	    struct weir_wait *wait)
+{
+	return ctx != NULL && context_next(ctx) != NULL && wait_is_idle(wait) &&
+	       at_hand(c, RECEIVERS) == 0 && wait_looks_again(ctx, wait);
+}
+
+static __rte_noinline int
+recv_one(struct weir_context *ctx, struct channel *c, void *value,
+	 struct weir_wait *wait)
+{
+	int rc = recv_values(ctx, c, value, 1, wait);
+
+	return RTE_MIN(rc, 0);
+}
+
 int
 weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
 		void *values, uint32_t n, struct weir_wait *wait)
 {
 	if (unlikely(n == 0))
 		return -EINVAL;
+	if (looks_later(ctx, channel_of(receiver), wait))
+		return context_look_behind_next(ctx);
 	n = RTE_MIN(n, (uint32_t)INT32_MAX);
 	return recv_values(ctx, channel_of(receiver), values, n, wait);
 }
@@ -629,9 +670,11 @@ int
 weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 	  struct weir_wait *wait)
 {
-	int rc = recv_values(ctx, channel_of(receiver), value, 1, wait);
+	struct channel *c = channel_of(receiver);
 
-	return RTE_MIN(rc, 0);
+	if (looks_later(ctx, c, wait))
+		return context_look_behind_next(ctx);
+	return recv_one(ctx, c, value, wait);
 }
 
 int
@@ -654,7 +697,7 @@ weir_receiver_len(struct weir_receiver *receiver)
 	size_t n;
 
 	lock_acquire(&c->sync.lock);
-	n = c->at_hand[RECEIVERS] + c->promised[RECEIVERS];
+	n = at_hand(c, RECEIVERS) + c->promised[RECEIVERS];
 	lock_release(&c->sync.lock);
 	return n;
 }

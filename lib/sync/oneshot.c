@@ -219,6 +219,8 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 	if (rc < 0)
 		return rc;
 	word = look(o);
+	if (word == ONESHOT_EMPTY && ctx != NULL && wait_looks_again(ctx, wait))
+		return context_look_behind_next(ctx);
 	if (word == ONESHOT_EMPTY)
 		word = ctx != NULL ? put_task(ctx, o, w) : block(o);
 	if (word == ONESHOT_EMPTY || (rc > 0 && oneshot_is_waker(word)))
@@ -226,8 +228,10 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 	/* Somebody else's: one at a time. */
 	if (unlikely(oneshot_is_waker(word)))
 		return -EBUSY;
-	if (w != NULL)
+	if (w != NULL) {
 		w->awaited = NULL;
+		w->looked = false;
+	}
 	return take(o, word, value);
 }
 

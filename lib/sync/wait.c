@@ -21,6 +21,10 @@
  *    whom the holder of a full batch is about to serve.
  * Y3 A newcomer is given something at once only when its line is empty.
  * Y4 What was given and not taken comes back through give_up, once.
+ * Y51 A task that cannot have it at once, while another task of its worker is to
+ *    run next that it has itself woken or spawned, lets that run and looks again,
+ *    once, before it joins the line: it may have what it wants then, and need not
+ *    be woken. Until then it is in no line.
  */
 
 #include "sync/wait.h"
@@ -152,7 +156,7 @@ join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
 {
 	w->rc = 0;
 	w->waker = waker;
-	w->side = side;
+	w->side = (uint16_t)side;
 	atomic_u32_store(&w->over, 0, RELAXED);
 	list_push_back(&s->waiting[side], &w->link);
 	lock_release(&s->lock);

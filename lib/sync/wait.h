@@ -30,7 +30,8 @@ struct wait {
 	/* Whoever takes it out of the line writes it, and then `over`. */
 	int32_t rc;
 	struct atomic_u32 over;
-	uint32_t side;
+	uint16_t side;
+	bool looked; /* see wait_looks_again() */
 	/* The waiter's: NULL: it waits for nothing. */
 	struct awaited *awaited;
 	const struct task *task;
@@ -150,6 +151,30 @@ wait_begin(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 		*rc = WEIR_PENDING;
 	}
 	return false;
+}
+
+/*
+ * The task would find nothing. Is it to look again, behind the task that runs next,
+ * before it waits (Y51)?
+ */
+static inline bool
+wait_looks_again(struct weir_context *ctx, struct weir_wait *wait)
+{
+	struct wait *w = (struct wait *)wait;
+
+	if (context_next(ctx) == NULL || w->looked)
+		return false;
+	w->looked = true;
+	return true;
+}
+
+/* The next wait may look again. */
+static inline int
+wait_over(struct weir_wait *wait, int rc)
+{
+	if (likely(wait != NULL))
+		((struct wait *)wait)->looked = false;
+	return rc;
 }
 
 /*

@@ -19,7 +19,9 @@
  * A task gives its context and a wait out of its state. WEIR_PENDING says that
  * the task is in line and will be woken; it then makes the same call again, as
  * often as it is polled, until that returns something else. Waiters are served
- * in the order in which they came.
+ * in the order in which they came. (Sometimes the task has its next turn unasked,
+ * and is in line after that: when its budget is spent, or behind a task that it has
+ * just spawned or woken, which may give it what it waits for.)
  *
  * A plain thread gives NULL for both, and is blocked until its turn has come:
  * it gets no WEIR_PENDING. On a worker that is refused with -EDEADLK.

@@ -104,6 +104,9 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 		if ((word & STATE_JOIN_WAKER) &&
 		    weir__waker_same(t->join_waiter, ctx->task))
 			return WEIR_PENDING;
+		/* What is awaited is what comes next: no need to be woken. */
+		if (context_next(ctx) == t)
+			return context_look_behind_next(ctx);
 		if (set_waiter(t, context_waker(ctx)))
 			return WEIR_PENDING;
 	}

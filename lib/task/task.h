@@ -63,11 +63,18 @@ static_assert(offsetof(struct task, bytes) % 16 == 0,
 static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
 static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
 
+static inline bool
+task_is_local(const struct task *t)
+{
+	return t->affinity == WEIR_AFFINITY_WORKER;
+}
+
 /* What a task that gives PENDING has asked for besides. */
 enum yield {
 	YIELD_NOT,
-	YIELD_BEHIND, /* back into the queue once the sources were polled */
-	YIELD_AGAIN,  /* at once; the sources are polled before its turn */
+	YIELD_BEHIND,  /* back into the queue once the sources were polled */
+	YIELD_AGAIN,   /* at once; the sources are polled before its turn */
+	YIELD_TO_NEXT, /* its turn comes behind that of context.next */
 };
 
 /* What a poll function sees, and what it asked for. One for each core. */
@@ -82,6 +89,11 @@ struct weir_context {
 	bool suspended;	    /* the budget is set aside, in `kept` */
 	uint32_t kept;
 	bool running; /* a task has its turn: poll, drop, end */
+	/*
+	 * Where the task is, or NULL, whose turn comes behind this poll whatever
+	 * else happens.
+	 */
+	struct task *const *next;
 };
 
 /* What the last poll asked for is forgotten. */
@@ -163,6 +175,33 @@ context_look_again(struct weir_context *ctx)
 	context_check(ctx);
 	if (ctx->yield == YIELD_NOT)
 		ctx->yield = YIELD_AGAIN;
+	return WEIR_PENDING;
+}
+
+/*
+ * The task whose turn comes behind this poll, and then this one's again if it looks
+ * behind it. NULL: there is none, or this one has to go where others are.
+ */
+static inline const struct task *
+context_next(const struct weir_context *ctx)
+{
+	const struct task *next = *ctx->next;
+
+	if (likely(next == NULL) || task_is_local(ctx->task))
+		return NULL;
+	return next;
+}
+
+/*
+ * The task lets the next one run, and then looks again rather than wait to be
+ * woken.
+ */
+static inline int
+context_look_behind_next(struct weir_context *ctx)
+{
+	context_check(ctx);
+	if (ctx->yield == YIELD_NOT)
+		ctx->yield = YIELD_TO_NEXT;
 	return WEIR_PENDING;
 }
 
@@ -262,12 +301,6 @@ join_ended(const struct weir_join *join)
 	const struct task *t = (const struct task *)join;
 
 	return (state_load(&t->state) & STATE_COMPLETE) != 0;
-}
-
-static inline bool
-task_is_local(const struct task *t)
-{
-	return t->affinity == WEIR_AFFINITY_WORKER;
 }
 
 /*

@@ -232,6 +232,30 @@ recv_all(struct weir_context *ctx, void *what, struct weir_wait *wait)
 	return rc;
 }
 
+/* As if another task were to run next. */
+static int
+recv_behind(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct task *const *none = ctx->next;
+	int rc;
+
+	ctx->next = &ctx->task;
+	rc = recv_call(ctx, what, wait);
+	ctx->next = none;
+	return rc;
+}
+
+MODEL(channel_look, "a receiver looks without the lock before it waits", 2, 1)
+{
+	begin(1, 1);
+	waiter_detach(waiter_spawn(recv_behind, &letters[0], received_in_task));
+	model_check(weir_try_send(tx, &letters[1].value) == 0);
+	weir_sender_drop(tx);
+	scheduler_end();
+	model_check(received == 1);
+	weir_receiver_drop(rx);
+}
+
 MODEL(channel_pause, "a receiver looks again once before it waits", 2, 1)
 {
 	begin(8, 1);

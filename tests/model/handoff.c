@@ -147,6 +147,38 @@ MODEL(handoff_long, "a call that waits for another task of the worker", 1, 0)
 	model_check(task_logs[0].polls == 1);
 }
 
+/* Awaits a task that blocks until this one has had another turn. */
+static int
+look_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_join **blocks = state;
+	int rc;
+
+	if (*blocks == NULL)
+		*blocks = spawn_block(0, wait_for_gate);
+	else
+		atomic_u32_store(&go, 1, RELEASE);
+	rc = weir_join_poll(ctx, *blocks, NULL);
+	return rc == WEIR_PENDING ? rc : WEIR_DONE;
+}
+
+static const struct weir_task_ops look_ops = {
+	.name = "look",
+	.state_size = sizeof(struct weir_join *),
+	.poll = look_poll,
+};
+
+MODEL(handoff_look, "a call behind which another task looks again", 1, 0)
+{
+	struct weir_join *join;
+
+	rt = runtime_create(&machine, 1, false);
+	join = weir_task_spawn(rt, &look_ops, NULL, NULL);
+	model_check(weir_join_wait(join, NULL) == 0);
+	runtime_end(rt);
+	model_check(task_logs[0].polls == 1);
+}
+
 MODEL(handoff_two, "two tasks that block, and both come back", 1, 0)
 {
 	struct weir_join *first, *second;

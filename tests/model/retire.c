@@ -43,7 +43,7 @@ run_task(struct core *c, struct task *t)
 		return;
 	}
 	c->ctx.running = true;
-	task_run(t, &c->ctx);
+	task_run(t, &c->ctx, false);
 	c->ctx.running = false;
 }
 

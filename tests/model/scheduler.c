@@ -166,10 +166,27 @@ place(struct task *t)
 		weir__task_drop_notification(t);
 }
 
+/* Whether it is resumed or queued is up to what else runs on a worker. */
+static enum task_next
+run(struct task *t, struct weir_context *ctx)
+{
+	enum task_next next = task_run(t, ctx, false);
+
+	while (next == TASK_NEXT_RESUME) {
+		if (model_choose(2) == 0)
+			next = task_run(t, ctx, true);
+		else
+			next = task_not_resumed(t) ? TASK_NEXT_QUEUE :
+						     TASK_NEXT_NOTHING;
+	}
+	return next;
+}
+
 static void
 worker_main(void *arg)
 {
-	struct weir_context ctx = { .core = arg };
+	static struct task *const none;
+	struct weir_context ctx = { .core = arg, .next = &none };
 	unsigned int self = (unsigned int)scheduler_self();
 	struct task *t;
 
@@ -177,7 +194,7 @@ worker_main(void *arg)
 		model_check(t->next == NULL);
 		ctx.budget = BUDGET;
 		ctx.running = true;
-		if (task_run(t, &ctx) != TASK_NEXT_NOTHING)
+		if (run(t, &ctx) != TASK_NEXT_NOTHING)
 			place(t);
 		context_reset(&ctx);
 	}

@@ -243,7 +243,7 @@ MODEL(free_wake, "a wake-up from outside beside the runtime's end", 2, 2)
 	join = runtime_spawn(rt, &tell_ops, 0);
 	t = c->lifo;
 	c->lifo = NULL;
-	task_run(t, &c->ctx);
+	task_run(t, &c->ctx, false);
 	weir_join_detach(join);
 	weir_runtime_shutdown_begin(rt);
 	runtime_leave();

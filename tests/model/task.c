@@ -261,6 +261,46 @@ MODEL(task_yield, "a task that yields is woken and aborted", 2, 2)
 	model_check(drops == 1);
 }
 
+/* Looks again behind another task, once, before it waits for its mail. */
+static int
+looking_poll(struct weir_context *ctx, void *state)
+{
+	struct reader *r = state;
+
+	if (atomic_u32_load(&mail[0], RELAXED) == 0 && r->polls++ == 0)
+		return context_look_behind_next(ctx);
+	return reader_poll(ctx, state);
+}
+
+static const struct weir_task_ops looking_ops = {
+	.name = "looking",
+	.state_size = sizeof(struct reader),
+	.poll = looking_poll,
+	.drop = reader_drop,
+};
+
+static struct weir_join *
+spawn_looking(void)
+{
+	const struct reader r = { .letters = 1 };
+
+	return scheduler_spawn(&looking_ops, &r);
+}
+
+MODEL(task_look, "a task that looks again is woken and aborted", 2, 2)
+{
+	struct weir_join *join;
+
+	scheduler_start(1);
+	join = spawn_looking();
+	model_thread("aborter", abort_and_drop, weir_join_abort_handle(join));
+	write_mail(0);
+	weir_waker_wake(waker_of(join));
+	weir_join_detach(join);
+	scheduler_end();
+	model_check(drops == 1);
+}
+
 static void
 spawn_and_wait(void *arg)
 {
@@ -307,6 +347,15 @@ MODEL(task_close_run, "shutdown by one worker beside the turn of another", 2, 1)
 {
 	scheduler_start(2);
 	weir_join_detach(spawn_reader(1));
+	model_thread("closer", close_all, NULL);
+	scheduler_end();
+	model_check(drops == 1 && ends == 0);
+}
+
+MODEL(task_close_look, "the same, of one that looks again", 2, 1)
+{
+	scheduler_start(2);
+	weir_join_detach(spawn_looking());
 	model_thread("closer", close_all, NULL);
 	scheduler_end();
 	model_check(drops == 1 && ends == 0);

@@ -100,7 +100,10 @@ check_source_polls(const struct core *c, struct place_state *p)
 			       w->index, c->now - c->last_poll);
 }
 
-/* L2: the LIFO slot wins a few times in a row only. */
+/*
+ * L2: the LIFO slot wins a few times in a row only. A turn that is resumed is part
+ * of the one before.
+ */
 static void
 check_lifo(const struct core *c, struct place_state *p)
 {
@@ -177,14 +180,17 @@ check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 	t->polls++;
 	policy_not_idle();
 	enter_place(t, c);
-	check_lifo(c, p);
-	check_source_polls(c, p);
+	if (!t->looks_behind || p->last_tick != c->tick) {
+		check_lifo(c, p);
+		check_source_polls(c, p);
+	}
 	p->known = true;
 }
 
 void
 check_poll_ends(struct sim_task *t)
 {
+	t->looks_behind = weir__core->ctx.yield == YIELD_TO_NEXT;
 	leave_place(t);
 	t->running = false;
 }

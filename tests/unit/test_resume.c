@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Tasks that look again behind the one they have just spawned or woken, rather
+ * than wait to be woken: lib/sched/worker.c.
+ */
+
+#include "rig.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sched/scheduler.h"
+
+#define TURNS 1000u
+
+/* What the tasks of a test have in common. One worker runs them. */
+static struct {
+	char order[64]; /* who was polled */
+	unsigned int n;
+	struct weir_sender *tx[2];
+	struct weir_receiver *rx[2];
+	struct weir_oneshot_tx *there;
+	struct weir_abort *parent;
+	struct weir_join *child;
+	struct atomic_u32 polls, open, dropped, stop;
+} shared;
+
+struct parent {
+	const struct weir_task_ops *child_ops;
+	unsigned int left;
+	bool spawned;
+	struct weir_oneshot_rx *back;
+	struct weir_wait wait;
+};
+
+static void
+note(char who)
+{
+	if (shared.n + 1 < sizeof(shared.order))
+		shared.order[shared.n++] = who;
+}
+
+static void
+start(void (*change)(struct weir_options *o))
+{
+	struct weir_options o;
+
+	memset(&shared, 0, sizeof(shared));
+	rig_options(&o, 1);
+	if (change != NULL)
+		change(&o);
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+}
+
+static void
+stop(const char *order)
+{
+	if (order != NULL)
+		assert_string_equal(shared.order, order);
+	rig_runtime_free(rig.rt);
+	rig.rt = NULL;
+}
+
+/* Does a task have its turn, or one that is to be resumed? */
+static bool
+is_running(const struct weir_join *join)
+{
+	return state_load(&((const struct task *)join)->state) & STATE_RUNNING;
+}
+
+static void
+parent_drop(void *state)
+{
+	struct parent *p = state;
+
+	rig_set(&shared.dropped, 1);
+	weir_wait_cancel(&p->wait);
+	weir_oneshot_rx_drop(p->back);
+}
+
+static struct weir_join *
+spawn_parent(int (*poll)(struct weir_context *, void *),
+	     const struct weir_task_ops *child_ops,
+	     const struct weir_spawn_attr *attr)
+{
+	static struct weir_task_ops ops;
+	struct parent p = { .child_ops = child_ops };
+
+	ops = (struct weir_task_ops){
+		.name = "parent",
+		.state_size = sizeof(p),
+		.poll = poll,
+		.drop = parent_drop,
+	};
+	return weir_task_spawn(rig.rt, &ops, &p, attr);
+}
+
+static int
+run_parent(int (*poll)(struct weir_context *, void *),
+	   const struct weir_task_ops *child_ops)
+{
+	return rig_join(spawn_parent(poll, child_ops, NULL), NULL);
+}
+
+/* Spawns its child and awaits it. */
+static int
+call_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	int rc;
+
+	note('p');
+	if (!p->spawned) {
+		p->spawned = true;
+		shared.child =
+			weir_task_spawn(rig.rt, p->child_ops, NULL, NULL);
+	}
+	rc = weir_join_poll(ctx, shared.child, NULL);
+	return rc == WEIR_PENDING ? rc : WEIR_DONE;
+}
+
+static int
+plain_poll(struct weir_context *ctx, void *state)
+{
+	note('c');
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops plain_ops = {
+	.name = "plain",
+	.poll = plain_poll,
+};
+
+static int
+twice_poll(struct weir_context *ctx, void *state)
+{
+	bool *again = state;
+
+	note('c');
+	if (*again)
+		return WEIR_DONE;
+	*again = true;
+	return weir_context_yield(ctx);
+}
+
+static const struct weir_task_ops twice_ops = {
+	.name = "twice",
+	.state_size = sizeof(bool),
+	.poll = twice_poll,
+};
+
+/* How many tasks the worker has put into its queue or slot. */
+static uint64_t
+queued(void)
+{
+	struct weir_worker_stats stats;
+
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	return stats.local_schedules;
+}
+
+static void
+caller_needs_no_wake(void **state)
+{
+	uint64_t before;
+
+	start(NULL);
+	before = queued();
+	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	/* The child's, and nothing for the parent, which came from outside. */
+	assert_int_equal(queued() - before, 1);
+	stop("pcp");
+}
+
+static void
+caller_waits_for_a_child_that_goes_on(void **state)
+{
+	start(NULL);
+	assert_int_equal(run_parent(call_poll, &twice_ops), 0);
+	stop("pcpcp");
+}
+
+static void
+use_no_slot(struct weir_options *o)
+{
+	o->lifo_slot = false;
+}
+
+static void
+without_the_slot_there_is_nothing_to_look_behind(void **state)
+{
+	start(use_no_slot);
+	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	stop("pcp");
+}
+
+static void
+bound_caller_waits(void **state)
+{
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+
+	start(NULL);
+	assert_int_equal(
+		rig_join(spawn_parent(call_poll, &plain_ops, &attr), NULL), 0);
+	stop("pcp");
+}
+
+static void
+time_turns(struct weir_options *o)
+{
+	o->histograms = true;
+}
+
+static void
+resumed_turns_are_timed_and_have_no_wake(void **state)
+{
+	struct weir_histogram polls, wakes;
+
+	start(time_turns);
+	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	assert_int_equal(
+		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_POLL, &polls),
+		0);
+	assert_int_equal(
+		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_WAKE, &wakes),
+		0);
+	/* The last poll may not have been recorded yet when its task has ended. */
+	assert_in_range(polls.count, 2, 3);
+	assert_int_equal(wakes.count, 2);
+	stop("pcp");
+}
+
+/* Spawns its child and calls it again, until it has done so often enough. */
+static int
+calls_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	int rc;
+
+	while (p->left < TURNS) {
+		if (!p->spawned) {
+			p->spawned = true;
+			shared.child = weir_task_spawn(rig.rt, p->child_ops,
+						       NULL, NULL);
+		}
+		rc = weir_join_poll(ctx, shared.child, NULL);
+		if (rc < 0)
+			return rc;
+		p->spawned = false;
+		p->left++;
+	}
+	return WEIR_DONE;
+}
+
+static void
+one_who_calls_again_and_again(void **state)
+{
+	start(NULL);
+	assert_int_equal(run_parent(calls_poll, &plain_ops), 0);
+	stop(NULL);
+}
+
+/* A child that aborts its parent, which is to look again behind it. */
+static int
+abort_poll(struct weir_context *ctx, void *state)
+{
+	note('c');
+	weir_abort_task(shared.parent);
+	assert_int_equal(rig_get(&shared.dropped), 0);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops abort_ops = {
+	.name = "abort",
+	.poll = abort_poll,
+};
+
+static struct weir_join *
+spawn_to_be_aborted(int (*poll)(struct weir_context *, void *),
+		    const struct weir_task_ops *child_ops)
+{
+	struct rig_blockers b;
+	struct weir_join *join;
+
+	rig_block(&b, rig.rt);
+	join = spawn_parent(poll, child_ops, NULL);
+	shared.parent = weir_join_abort_handle(join);
+	rig_unblock(&b);
+	return join;
+}
+
+static void
+one_who_looks_is_aborted(void **state)
+{
+	struct weir_join *join;
+
+	start(NULL);
+	join = spawn_to_be_aborted(call_poll, &abort_ops);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(rig_get(&shared.dropped), 1);
+	assert_int_equal(rig_join(shared.child, NULL), 0);
+	weir_abort_drop(shared.parent);
+	stop("pc");
+}
+
+static void
+wait_at_door(void *arg)
+{
+	rig_wait_until(rig_get(&shared.open));
+}
+
+/* A child that blocks its thread until its parent has had another turn. */
+static int
+block_poll(struct weir_context *ctx, void *state)
+{
+	note('c');
+	assert_int_equal(weir_block_in_place(wait_at_door, NULL), 0);
+	note('c');
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops block_ops = {
+	.name = "block",
+	.poll = block_poll,
+};
+
+static int
+open_poll(struct weir_context *ctx, void *state)
+{
+	if (((struct parent *)state)->spawned)
+		rig_set(&shared.open, 1);
+	return call_poll(ctx, state);
+}
+
+static void
+child_that_blocks_holds_nobody_up(void **state)
+{
+	start(NULL);
+	assert_int_equal(run_parent(open_poll, &block_ops), 0);
+	stop("pcpcp");
+}
+
+/* The same, and has aborted its parent. */
+static int
+abort_and_block_poll(struct weir_context *ctx, void *state)
+{
+	weir_abort_task(shared.parent);
+	return block_poll(ctx, state);
+}
+
+static const struct weir_task_ops abort_and_block_ops = {
+	.name = "abort_and_block",
+	.poll = abort_and_block_poll,
+};
+
+static void
+child_that_blocks_has_aborted_its_parent(void **state)
+{
+	struct weir_join *join;
+
+	start(NULL);
+	join = spawn_to_be_aborted(call_poll, &abort_and_block_ops);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_false(rig_get(&shared.open));
+	assert_int_equal(rig_get(&shared.dropped), 1);
+	rig_set(&shared.open, 1);
+	assert_int_equal(rig_join(shared.child, NULL), 0);
+	weir_abort_drop(shared.parent);
+	stop("pcc");
+}
+
+/* A child that shuts its runtime down. */
+static int
+shut_poll(struct weir_context *ctx, void *state)
+{
+	note('c');
+	assert_true(is_running(*(struct weir_join **)state));
+	weir_runtime_shutdown_begin(rig.rt);
+	return WEIR_DONE;
+}
+
+static int
+shut_parent_poll(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "shut",
+		.state_size = sizeof(struct weir_join *),
+		.poll = shut_poll,
+	};
+	struct parent *p = state;
+
+	note('p');
+	if (!p->spawned) {
+		p->spawned = true;
+		shared.child = weir_task_spawn(rig.rt, &ops, &ctx->task, NULL);
+	}
+	return weir_join_poll(ctx, shared.child, NULL) == WEIR_PENDING ?
+		       WEIR_PENDING :
+		       WEIR_DONE;
+}
+
+static void
+runtime_ends_while_one_looks(void **state)
+{
+	struct weir_join *join;
+
+	start(NULL);
+	/* Its turn goes on: the worker looks whether it is to end between ticks. */
+	join = spawn_parent(shut_parent_poll, NULL, NULL);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_get(&shared.dropped), 1);
+	stop("pcp");
+}
+
+/* A child that sends its parent a value, if it was told to. */
+static int
+send_poll(struct weir_context *ctx, void *state)
+{
+	const uint64_t value = 7;
+
+	note('c');
+	if (shared.there != NULL)
+		assert_int_equal(weir_oneshot_send(shared.there, &value), 0);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops send_ops = {
+	.name = "send",
+	.poll = send_poll,
+};
+
+static int
+ask_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	uint64_t value = 0;
+	int rc;
+
+	note('p');
+	if (!p->spawned) {
+		p->spawned = true;
+		assert_int_equal(weir_oneshot_create(rig.rt, sizeof(value),
+						     NULL, &shared.there,
+						     &p->back),
+				 0);
+		weir_task_spawn_detached(rig.rt, p->child_ops, NULL, NULL);
+	}
+	rc = weir_oneshot_recv(ctx, p->back, &value, &p->wait);
+	if (rc == WEIR_PENDING)
+		return rc;
+	p->back = NULL;
+	assert_int_equal(rc, 0);
+	assert_int_equal(value, 7);
+	return WEIR_DONE;
+}
+
+static void
+one_who_asks_needs_no_wake(void **state)
+{
+	uint64_t before;
+
+	start(NULL);
+	before = queued();
+	assert_int_equal(run_parent(ask_poll, &send_ops), 0);
+	assert_int_equal(queued() - before, 1);
+	stop("pcp");
+}
+
+/* Spawns its child and receives, whatever that does. */
+static int
+receive_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	uint64_t value = 0;
+	int rc;
+
+	note('p');
+	if (!p->spawned) {
+		p->spawned = true;
+		weir_task_spawn_detached(rig.rt, p->child_ops, NULL, NULL);
+	}
+	rc = weir_recv(ctx, shared.rx[0], &value, &p->wait);
+	if (rc == WEIR_PENDING) {
+		rig_set(&shared.polls, shared.n);
+		return rc;
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(value, 7);
+	return WEIR_DONE;
+}
+
+static void
+create_channels(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(weir_channel_create(1, sizeof(uint64_t), NULL,
+						     &shared.tx[i],
+						     &shared.rx[i]),
+				 0);
+}
+
+static void
+drop_channels(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		weir_sender_drop(shared.tx[i]);
+		weir_receiver_drop(shared.rx[i]);
+	}
+}
+
+/* Y51: once, and then it waits. */
+static void
+one_who_looked_in_vain_waits(void **state)
+{
+	const uint64_t value = 7;
+	struct weir_join *join;
+
+	start(NULL);
+	create_channels();
+	join = spawn_parent(receive_poll, &plain_ops, NULL);
+	rig_wait_until(rig_get(&shared.polls) == 3);
+	assert_int_equal(weir_try_send(shared.tx[0], &value), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	drop_channels();
+	stop("pcpp");
+}
+
+/* Two that send each other a number until they are told to stop. */
+struct side {
+	unsigned int number;
+	uint64_t value;
+	bool sends;
+	struct weir_wait wait;
+};
+
+static int
+side_poll(struct weir_context *ctx, void *state)
+{
+	struct side *s = state;
+	int rc;
+
+	if (shared.n < 8)
+		note(s->number == 0 ? 'a' : 'b');
+	while (!rig_get(&shared.stop)) {
+		rc = s->sends ? weir_send(ctx, shared.tx[s->number], &s->value,
+					  &s->wait) :
+				weir_recv(ctx, shared.rx[1 - s->number],
+					  &s->value, &s->wait);
+		if (rc < 0)
+			return rc;
+		s->value += s->sends;
+		s->sends = !s->sends;
+	}
+	/* The other may wait. */
+	weir_sender_drop(shared.tx[s->number]);
+	shared.tx[s->number] = NULL;
+	return WEIR_DONE;
+}
+
+static void
+side_drop(void *state)
+{
+	weir_wait_cancel(&((struct side *)state)->wait);
+}
+
+static const struct weir_task_ops side_ops = {
+	.name = "side",
+	.state_size = sizeof(struct side),
+	.poll = side_poll,
+	.drop = side_drop,
+};
+
+static int
+stop_poll(struct weir_context *ctx, void *state)
+{
+	rig_set(&shared.stop, 1);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops stop_ops = {
+	.name = "stop",
+	.poll = stop_poll,
+};
+
+/* L2: the budget ends what two can do by turns. */
+static void
+pair_that_looks_does_not_starve_others(void **state)
+{
+	struct weir_join *sides[2], *other;
+	struct rig_blockers b;
+	unsigned int i;
+	int rc;
+
+	start(NULL);
+	create_channels();
+	rig_block(&b, rig.rt);
+	for (i = 0; i < 2; i++) {
+		struct side s = { .number = i, .sends = i == 0 };
+
+		sides[i] = weir_task_spawn(rig.rt, &side_ops, &s, NULL);
+	}
+	other = weir_task_spawn(rig.rt, &stop_ops, NULL, NULL);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(other, NULL), 0);
+	for (i = 0; i < 2; i++) {
+		rc = rig_join(sides[i], NULL);
+		assert_true(rc == 0 || rc == -EPIPE);
+	}
+	drop_channels();
+	stop(NULL);
+}
+
+static void
+have_one_unit(struct weir_options *o)
+{
+	o->budget = 1;
+}
+
+/* The parent has nothing left when it would be resumed: both go to the queue. */
+static void
+without_budget_nobody_is_resumed(void **state)
+{
+	start(have_one_unit);
+	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	stop("pcp");
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, rig_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(caller_needs_no_wake),
+		TEST(caller_waits_for_a_child_that_goes_on),
+		TEST(without_the_slot_there_is_nothing_to_look_behind),
+		TEST(bound_caller_waits),
+		TEST(resumed_turns_are_timed_and_have_no_wake),
+		TEST(one_who_calls_again_and_again),
+		TEST(one_who_looks_is_aborted),
+		TEST(child_that_blocks_holds_nobody_up),
+		TEST(child_that_blocks_has_aborted_its_parent),
+		TEST(runtime_ends_while_one_looks),
+		TEST(one_who_asks_needs_no_wake),
+		TEST(one_who_looked_in_vain_waits),
+		TEST(pair_that_looks_does_not_starve_others),
+		TEST(without_budget_nobody_is_resumed),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
