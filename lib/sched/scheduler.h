@@ -34,7 +34,13 @@
 #include "time/timers.h"
 #include "topology/topology.h"
 
-#define LIFO_MAX_POLLS 3
+#define LIFO_MAX_POLLS 3u
+
+/*
+ * Turns resumed or looked behind in a row, all on one budget. Smaller: pairs that answer each other
+ * wait in the queue more often. Larger: sources wait for more turns.
+ */
+#define RESUMED_MAX 16u
 
 struct worker;
 

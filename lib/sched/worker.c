@@ -8,8 +8,8 @@
  *    after event_interval ticks, or when max_poll_gap is seen to have passed,
  *    whichever is first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
- *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed
- *    meanwhile, the inject queues come first every
+ *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed or
+ *    looked behind meanwhile, the inject queues come first every
  *    inject_interval ticks, those of nodes without workers every other time,
  *    and the local chain has every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
@@ -36,12 +36,6 @@
 
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
 #define CLOCK_TICKS_MAX 16u
-
-/*
- * Turns resumed in a row, all on one budget. Smaller: pairs that answer each other
- * wait in the queue more often. Larger: sources wait for more turns.
- */
-#define RESUMED_MAX 16u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
@@ -365,8 +359,9 @@ run_behind(struct core *c, struct task *looks_again)
 
 	while ((t = next_behind(c, looks_again, &resumed)) != NULL) {
 		if (c->ctx.budget == 0 ||
-		    (resumed ? nb_resumed++ == RESUMED_MAX :
-			       lifo_polls++ == LIFO_MAX_POLLS)) {
+		    (resumed || looks_again != NULL ?
+			     nb_resumed++ == RESUMED_MAX :
+			     lifo_polls++ == LIFO_MAX_POLLS)) {
 			send_back(c, t, resumed);
 			return;
 		}

@@ -153,7 +153,7 @@ cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 
 	if (likely(c != NULL && c->pools == p && cls < CELL_CLASSES)) {
 		s = &c->stock[cls];
-		if (likely(s->n > 0 && s->n < CELL_BATCH - 1)) {
+		if (likely(s->n < CELL_BATCH - 1)) {
 			cell->next = s->head;
 			s->head = cell;
 			s->n++;

@@ -60,7 +60,7 @@ end_handle(struct task *t)
 }
 
 /* The task is complete: hands its outcome out and ends the handle. */
-static inline int
+static __rte_noinline int
 take(struct task *t, void *result)
 {
 	const struct weir_task_ops *ops = t->ops;
@@ -89,28 +89,35 @@ set_waiter(struct task *t, struct weir_waker *waiter)
 	return state_join_waker_set(&t->state);
 }
 
+/* The task has not ended when its state was read. */
+static __rte_noinline int
+await_end(struct weir_context *ctx, struct task *t, void *result)
+{
+	if ((state_load(&t->state) & STATE_JOIN_WAKER) &&
+	    weir__waker_same(t->join_waiter, ctx->task))
+		return WEIR_PENDING;
+	if (set_waiter(t, context_waker(ctx)))
+		return WEIR_PENDING;
+	return take(t, result);
+}
+
+/* All calls come last, so that it saves no registers. */
 int
 weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 {
 	struct task *t = task_of(join);
 	uint64_t word;
-	int rc;
 
-	rc = context_spend(ctx, 1);
-	if (rc < 0)
-		return rc;
+	if (unlikely(context_is_spent(ctx)))
+		return weir_context_spend(ctx, 1);
+	context_charge(ctx, 1);
 	word = state_load(&t->state);
-	if (!(word & STATE_COMPLETE)) {
-		if ((word & STATE_JOIN_WAKER) &&
-		    weir__waker_same(t->join_waiter, ctx->task))
-			return WEIR_PENDING;
-		/* What is awaited is what comes next: no need to be woken. */
-		if (context_next(ctx) == t)
-			return context_look_behind_next(ctx);
-		if (set_waiter(t, context_waker(ctx)))
-			return WEIR_PENDING;
-	}
-	return take(t, result);
+	if (likely(word & STATE_COMPLETE))
+		return take(t, result);
+	/* What is awaited is what comes next: no need to be woken. */
+	if (context_next(ctx) == t && !(word & STATE_JOIN_WAKER))
+		return context_look_behind_next(ctx);
+	return await_end(ctx, t, result);
 }
 
 bool

@@ -100,17 +100,14 @@ check_source_polls(const struct core *c, struct place_state *p)
 			       w->index, c->now - c->last_poll);
 }
 
-/*
- * L2: the LIFO slot wins a few times in a row only. A turn that is resumed is part
- * of the one before.
- */
+/* L2: the LIFO slot wins a few times in a row only, and so do those who look again. */
 static void
 check_lifo(const struct core *c, struct place_state *p)
 {
 	if (!p->known || p->last_tick != c->tick)
 		p->same_tick = 0; /* so far */
 	p->last_tick = c->tick;
-	if (++p->same_tick > 1 + LIFO_MAX_POLLS)
+	if (++p->same_tick > 1 + LIFO_MAX_POLLS + RESUMED_MAX)
 		virtual_failed("L2: worker %u polled %u tasks in one tick",
 			       c->worker->index, p->same_tick);
 }
@@ -180,17 +177,14 @@ check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 	t->polls++;
 	policy_not_idle();
 	enter_place(t, c);
-	if (!t->looks_behind || p->last_tick != c->tick) {
-		check_lifo(c, p);
-		check_source_polls(c, p);
-	}
+	check_lifo(c, p);
+	check_source_polls(c, p);
 	p->known = true;
 }
 
 void
 check_poll_ends(struct sim_task *t)
 {
-	t->looks_behind = weir__core->ctx.yield == YIELD_TO_NEXT;
 	leave_place(t);
 	t->running = false;
 }

@@ -278,7 +278,6 @@ struct sim_task {
 	uint32_t queued_polls;
 	uint64_t private_at; /* round */
 	bool dropped_bound;
-	bool looks_behind; /* its last poll asked to be resumed */
 };
 extern struct sim_task sim_tasks[TASKS_MAX];
 extern unsigned int nb_sim_tasks;

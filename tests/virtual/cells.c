@@ -27,8 +27,12 @@ __wrap_weir__cell_pools_fini(struct cell_pools *p)
 void
 __wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 {
-	/* Nothing is at hand: cell_alloc() comes here. */
+	unsigned int i;
+
+	/* Nothing is at hand, nor is there room: each cell comes through here. */
 	*c = (struct cell_cache){ .pools = p };
+	for (i = 0; i < CELL_CLASSES; i++)
+		c->stock[i].n = CELL_BATCH - 1;
 }
 
 void

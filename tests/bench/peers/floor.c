@@ -10,9 +10,9 @@
  *
  * prints a sample as ../sched.c does. A task has the two cache lines of Weir's
  * smallest. Others may wake or cancel it at any time, so it takes a swap of its
- * state to begin a turn, to wait, to be woken and to end, and a channel one for
+ * state to begin a turn, to yield to the queue and to end, and a channel one for
  * each operation: these are counted below, and made on words that nobody else
- * has.
+ * has. Who waits for what runs next needs none.
  */
 
 #include <pthread.h>
@@ -125,7 +125,7 @@ spawn_local(void)
 	return CELLS;
 }
 
-/* The one that awaits says so, waits, is woken and begins a turn. */
+/* The one that awaits looks again. */
 static double
 spawn_join(void)
 {
@@ -134,9 +134,8 @@ spawn_join(void)
 
 	for (i = 0; i < JOINS; i++) {
 		c = spawn();
-		swaps(&driver->state, 2);
 		run(c);
-		swaps(&driver->state, 2);
+		driver->run(driver);
 		end(c);
 	}
 	end(driver);
@@ -181,8 +180,8 @@ yield_many(void)
 }
 
 /*
- * A and B, and two oneshots with a swap for each of their ends. A waits once:
- * four swaps of its state besides its first turn and its end.
+ * A and B, and two oneshots with a swap for one of their ends: who comes second
+ * finds the other gone. A looks again.
  */
 static double
 ping_pong_oneshot(void)
@@ -195,11 +194,13 @@ ping_pong_oneshot(void)
 		there = spawn();
 		back = spawn();
 		b = spawn();
-		swaps(&there->state, 2);
-		swaps(&back->state, 2);
-		swaps(&a->state, 3);
+		swap(&a->state);
+		a->run(a);
+		swap(&there->state);
 		run(b);
-		run(a);
+		swap(&back->state);
+		a->run(a);
+		swap(&a->state);
 		end(there);
 		end(back);
 		end(b);
@@ -208,10 +209,7 @@ ping_pong_oneshot(void)
 	return PARTNERS;
 }
 
-/*
- * Either side sends, wakes the other, gets in line for the answer and waits;
- * then the other begins a turn, with the value in its hands.
- */
+/* Either side receives and sends, and looks again behind the other. */
 static double
 ping_pong_chan(void)
 {
@@ -225,12 +223,9 @@ ping_pong_chan(void)
 		}
 		for (j = 0; j < TRIPS; j++) {
 			for (k = 0; k < 2; k++) {
-				swap(&channel[k]->state);
-				swap(&side[!k]->state);
+				side[k]->run(side[k]);
 				swap(&channel[!k]->state);
-				swap(&side[k]->state);
-				swap(&side[!k]->state);
-				side[!k]->run(side[!k]);
+				swap(&channel[k]->state);
 			}
 		}
 		for (k = 0; k < 2; k++) {
