@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,16 +82,23 @@ nothing(struct cell *c)
 	c->rest[12]++;
 }
 
+/* Fills in a new task. */
+static inline void
+begin(struct cell *c)
+{
+	memset(c->rest, 0, sizeof(c->rest));
+	atomic_store_explicit(&c->state, 0, memory_order_relaxed);
+	/* The compiler is not to know what it runs. */
+	*(void (*volatile *)(struct cell *)) & c->run = nothing;
+}
+
 static inline struct cell *
 spawn(void)
 {
 	struct cell *c = unused;
 
 	unused = c->next;
-	memset(c->rest, 0, sizeof(c->rest));
-	atomic_store_explicit(&c->state, 0, memory_order_relaxed);
-	/* The compiler is not to know what it runs. */
-	*(void (*volatile *)(struct cell *)) & c->run = nothing;
+	begin(c);
 	return c;
 }
 
@@ -317,34 +325,56 @@ spin(uint64_t x, unsigned int n)
 	return x;
 }
 
-/* A share of the work on a CPU of its own. */
+struct share {
+	struct cell *cells;
+	unsigned int n;
+	bool tasks;
+};
+
+/* A share of the work, as it is or as tasks, all of which are there before. */
 static void *
 spin_share(void *arg)
 {
-	unsigned int share = *(unsigned int *)arg, i;
+	struct share *s = arg;
 	volatile uint64_t x = 88172645463325252;
+	unsigned int i;
 
-	for (i = 0; i < share; i++)
+	for (i = 0; s->tasks && i < s->n; i++)
+		begin(&s->cells[i]);
+	for (i = 0; i < s->n; i++) {
+		if (s->tasks)
+			run(&s->cells[i]);
 		x = spin(x, SPIN_STEPS);
+	}
 	return NULL;
 }
 
-/* What is had of two CPUs at once, of what they give one by one. */
+/* What is had of two CPUs at once, of what they give one by one for the spins. */
 static double
 fan_out_steal(unsigned int workers)
 {
-	unsigned int share = SPINS / workers, i;
-	uint64_t begin = now_ns(), alone, all;
+	struct share s = { .n = SPINS / workers };
+	uint64_t since = now_ns(), alone, all;
+	struct share shares[8];
 	pthread_t threads[8];
+	struct cell *fan;
+	unsigned int i;
 
-	spin_share(&share);
-	alone = now_ns() - begin;
-	begin = now_ns();
-	for (i = 0; i < workers; i++)
-		pthread_create(&threads[i], NULL, spin_share, &share);
+	spin_share(&s);
+	alone = now_ns() - since;
+	fan = aligned_alloc(_Alignof(struct cell), SPINS * sizeof(*fan));
+	if (fan == NULL)
+		exit(1);
+	memset(fan, 0, SPINS * sizeof(*fan));
+	since = now_ns();
+	for (i = 0; i < workers; i++) {
+		shares[i] = (struct share){ &fan[i * s.n], s.n, true };
+		pthread_create(&threads[i], NULL, spin_share, &shares[i]);
+	}
 	for (i = 0; i < workers; i++)
 		pthread_join(threads[i], NULL);
-	all = now_ns() - begin;
+	all = now_ns() - since;
+	free(fan);
 	return (double)alone / (double)all;
 }
 
