@@ -24,7 +24,7 @@
 
 #include <rte_errno.h>
 
-#include "sched/scheduler.h"
+#include "sched/spawn.h"
 
 /* Tasks that have yielded and go back to the queue in one. */
 #define DEFERRED_BATCH 64u
@@ -170,14 +170,18 @@ void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 {
 	struct worker *w = c->worker;
+	unsigned int m;
 
 	counter_add(&w->counters, local_schedules, n);
-	if (likely(n <= weir__run_queue_room_owner(&w->queue))) {
-		weir__run_queue_append_owner(&w->queue, tasks, n);
-		return;
+	for (; n > 0; tasks += m, n -= m) {
+		m = RTE_MIN(n, weir__run_queue_room_owner(&w->queue));
+		if (likely(m > 0)) {
+			weir__run_queue_append_owner(&w->queue, tasks, m);
+		} else {
+			push_full_queue(c, *tasks);
+			m = 1;
+		}
 	}
-	while (n-- > 0)
-		push_queue(c, *tasks++);
 }
 
 void
@@ -349,25 +353,6 @@ weir__cell_put(struct task *t)
 	atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
 }
 
-/* Fills in a new cell. */
-static inline void
-init_task(struct task *t, struct node *home, const struct weir_task_ops *ops,
-	  const void *state, const struct weir_spawn_attr *attr)
-{
-	state_init(&t->state);
-	t->ops = ops;
-	t->home = &home->home;
-	t->worker = (uint16_t)attr->worker;
-	t->affinity = attr->affinity & 3;
-	t->hooked = false;
-	t->join_waiter = NULL;
-	atomic_u32_store(&t->polls, 0, RELAXED);
-	if (state != NULL)
-		memcpy(t->bytes, state, ops->state_size);
-	else if (ops->state_size > 0)
-		memset(t->bytes, 0, ops->state_size);
-}
-
 /*
  * NULL: nobody is there, nor has been. Whoever has the worker's tasks now, their
  * home is its place: that is where shutdown looks for them.
@@ -384,9 +369,9 @@ home_of_bound(const struct weir_runtime *rt, unsigned int worker)
 }
 
 /* The node that attr asks for, or NULL. */
-static struct node *
-home_of(const struct weir_runtime *rt, const struct core *c,
-	const struct weir_spawn_attr *attr)
+struct node *
+weir__home_of(const struct weir_runtime *rt, const struct core *c,
+	      const struct weir_spawn_attr *attr)
 {
 	int i;
 
@@ -401,42 +386,13 @@ home_of(const struct weir_runtime *rt, const struct core *c,
 	return i >= 0 ? rt->nodes[i] : NULL;
 }
 
-static const struct weir_spawn_attr default_attr;
-
-static inline bool
-ops_valid(const struct weir_task_ops *ops)
-{
-	size_t result_end;
-
-	return ops != NULL && ops->name != NULL &&
-	       !__builtin_add_overflow(ops->result_offset, ops->result_size,
-				       &result_end) &&
-	       result_end <= ops->state_size;
-}
-
 bool
 weir__ops_valid(const struct weir_task_ops *ops)
 {
-	return ops_valid(ops);
+	return spawn_ops_valid(ops);
 }
 
-/*
- * Ids of workers and of other threads do not meet: the top 16 bits differ. All
- * begin behind WEIR_TASK_NONE.
- */
-static uint64_t
-next_id(struct weir_runtime *rt, struct core *c)
-{
-	struct worker *w;
-	uint64_t n;
-
-	if (c == NULL)
-		return atomic_u64_fetch_add(&rt->spawned, 1, RELAXED) + 1;
-	w = c->worker;
-	n = counter_get(&w->counters, spawned) + 1;
-	atomic_u64_store(&w->counters.spawned, n, RELAXED);
-	return w->id_base + n;
-}
+const struct weir_spawn_attr weir__spawn_attr;
 
 /*
  * A cell of a node, counted (runtime.c, M1). NULL: no memory. here: the core is
@@ -451,10 +407,7 @@ alloc_cell(struct core *c, struct node *home, size_t size, bool here)
 		       c != NULL ? &c->cells : NULL, size);
 	if (unlikely(t == NULL))
 		return NULL;
-	if (c != NULL)
-		atomic_u64_add_owner(&c->worker->cells, 1);
-	else
-		atomic_u64_fetch_add(&home->rt->cells, 1, RELAXED);
+	spawn_count_cells(home->rt, c, 1);
 	return t;
 }
 
@@ -465,7 +418,7 @@ alloc_task(struct core *c, struct node *home, const struct weir_task_ops *ops,
 	struct task *t = alloc_cell(c, home, ops->state_size, here);
 
 	if (likely(t != NULL))
-		init_task(t, home, ops, state, attr);
+		spawn_init(t, home, ops, state, attr);
 	return t;
 }
 
@@ -496,33 +449,17 @@ weir__object_free(void *object)
 	weir__cell_put(container_of(object, struct task, bytes));
 }
 
-static inline void
-announce(struct weir_runtime *rt, struct core *c, struct task *t)
-{
-	t->id = next_id(rt, c);
-	TRACE_FP(task_spawn, t->id, t->ops->name,
-		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
-	note_woken(rt, c, t);
-	if (unlikely(t->home->hooks != NULL)) {
-		t->hooked = true;
-		task_hook(t, task_spawn);
-	}
-}
-
 void
 weir__task_announce(struct core *c, struct task *t)
 {
-	announce(node_of_home(t->home)->rt, c, t);
+	struct weir_runtime *rt = node_of_home(t->home)->rt;
+
+	spawn_announce(rt, c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
 }
 
-enum spawn {
-	SPAWN_JOINED,
-	SPAWN_DETACHED,
-};
-
 /* Nobody else has seen the task. */
-static __rte_noinline void
-refuse(struct task *t, enum spawn how)
+__rte_noinline void
+weir__spawn_refuse(struct task *t, enum spawn how)
 {
 	weir__task_refuse(t);
 	if (how == SPAWN_DETACHED)
@@ -548,10 +485,10 @@ spawn(struct weir_runtime *rt, struct core *c, struct node *home,
 	*spawned = t;
 	if (how == SPAWN_DETACHED)
 		state_detach(&t->state);
-	announce(rt, c, t);
+	spawn_announce(rt, c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
 	shard = here ? c->shard : owned_shard_of(&home->home.owned, hint);
 	if (unlikely(!owned_insert(shard, t)))
-		refuse(t, how);
+		weir__spawn_refuse(t, how);
 	else if (here)
 		schedule_here(c, t);
 	else
@@ -565,7 +502,7 @@ spawn_there(struct weir_runtime *rt, struct core *c,
 	    const struct weir_spawn_attr *attr, enum spawn how,
 	    struct task **spawned)
 {
-	struct node *home = home_of(rt, c, attr);
+	struct node *home = weir__home_of(rt, c, attr);
 
 	if (home == NULL)
 		return -EINVAL;
@@ -579,13 +516,13 @@ spawn_anywhere(struct weir_runtime *rt, const struct weir_task_ops *ops,
 {
 	struct core *c = core_of(rt);
 
-	if (unlikely(!ops_valid(ops) || ops->poll == NULL))
+	if (unlikely(!spawn_ops_valid(ops) || ops->poll == NULL))
 		return -EINVAL;
 	if (unlikely(c == NULL || attr != NULL))
 		return spawn_there(rt, c, ops, state,
-				   attr != NULL ? attr : &default_attr, how,
+				   attr != NULL ? attr : &weir__spawn_attr, how,
 				   spawned);
-	return spawn(rt, c, c->worker->node, ops, state, &default_attr, how,
+	return spawn(rt, c, c->worker->node, ops, state, &weir__spawn_attr, how,
 		     true, spawned);
 }
 

@@ -257,18 +257,26 @@ core_of(const struct weir_runtime *rt)
  * c or NULL. A core has the time of its turn at hand, which does but when
  * wake-ups are timed.
  */
-static inline void
-note_woken(const struct weir_runtime *rt, const struct core *c, struct task *t)
+static inline uint32_t
+woken_now(const struct weir_runtime *rt, const struct core *c)
 {
-	uint32_t stamp;
-
 	if (unlikely(rt->options.histograms))
-		stamp = stamp_fine(rte_rdtsc());
-	else
-		stamp = stamp_coarse(c != NULL ? c->now : rte_rdtsc());
+		return stamp_fine(rte_rdtsc());
+	return stamp_coarse(c != NULL ? c->now : rte_rdtsc());
+}
+
+static inline void
+note_woken_at(const struct core *c, struct task *t, uint32_t stamp)
+{
 	atomic_u32_store(&t->woken, stamp, RELAXED);
 	TRACE_FP(task_wake, t->id,
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+}
+
+static inline void
+note_woken(const struct weir_runtime *rt, const struct core *c, struct task *t)
+{
+	note_woken_at(c, t, woken_now(rt, c));
 }
 
 /* schedule.c */

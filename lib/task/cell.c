@@ -302,6 +302,48 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 	return t;
 }
 
+/* As one who has no stock: those that are at hand. */
+static unsigned int
+take_some_shared(struct cell_pools *p, size_t state_size, struct task **tasks,
+		 unsigned int n)
+{
+	const unsigned int cls = cell_class(state_size);
+	struct cell_depot *d = &p->depot[cls];
+	void *cell = d;
+	unsigned int i;
+
+	lock_acquire(&d->lock);
+	for (i = 0; i < n; i++) {
+		cell = stock_take(&d->shared, class_sizes[cls]);
+		if (cell == NULL && refill(d, &d->shared, class_sizes[cls]))
+			cell = stock_take(&d->shared, class_sizes[cls]);
+		if (cell == NULL)
+			break;
+		tasks[i] = cell;
+	}
+	lock_release(&d->lock);
+	n = i;
+	for (i = 0; i < n; i++)
+		tasks[i]->size_class = cls & 7;
+	return n;
+}
+
+unsigned int
+weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
+		       size_t state_size, struct task **tasks, unsigned int n)
+{
+	unsigned int i = 0;
+
+	if ((c == NULL || c->pools != p) && state_size <= CELL_STATE_MAX)
+		i = take_some_shared(p, state_size, tasks, n);
+	for (; i < n; i++) {
+		tasks[i] = cell_alloc(p, c, state_size);
+		if (unlikely(tasks[i] == NULL))
+			break;
+	}
+	return i;
+}
+
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {

@@ -140,6 +140,11 @@ cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 	return weir__cell_alloc(p, c, state_size);
 }
 
+/* n of them, or as many as there is memory for: how many. */
+unsigned int
+weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
+		       size_t state_size, struct task **tasks, unsigned int n);
+
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
 

@@ -43,6 +43,32 @@ weir__owned_init(struct owned *o, unsigned int nb_workers)
 	}
 }
 
+bool
+weir__owned_insert_burst(struct owned_shard *s, struct task *const *tasks,
+			 unsigned int n)
+{
+	struct list_link burst;
+	unsigned int i;
+	bool bound;
+
+	/* Linked before, so that the lock is held for two links only. */
+	list_init(&burst);
+	for (i = 0; i < n; i++) {
+		tasks[i]->shard = s->index;
+		list_push_back(&burst, &tasks[i]->owned);
+	}
+	lock_acquire(&s->lock);
+	bound = !s->closed;
+	if (likely(bound)) {
+		list_move_before(&s->tasks, &burst);
+		atomic_u64_add_owner(&s->count, n);
+	}
+	lock_release(&s->lock);
+	for (i = 0; !bound && i < n; i++)
+		owned_none(tasks[i]);
+	return bound;
+}
+
 void
 weir__owned_close(struct owned *o)
 {

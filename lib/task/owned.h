@@ -90,6 +90,11 @@ owned_insert(struct owned_shard *s, struct task *t)
 	return bound;
 }
 
+/* The same for n tasks: all or none. */
+bool
+weir__owned_insert_burst(struct owned_shard *s, struct task *const *tasks,
+			 unsigned int n);
+
 /* False if it was never inserted: there is no reference to give back then. */
 static inline bool
 owned_remove(struct task *t)

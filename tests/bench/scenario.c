@@ -104,14 +104,16 @@ static int
 crowd_poll(struct weir_context *ctx, void *state)
 {
 	struct crowd *c = state;
-	unsigned int i;
+	unsigned int i, n;
 
 	if (c->begin == 0) {
 		c->begin = rte_rdtsc();
-		for (i = 0; i < c->n; i++) {
-			c->joins[i] = weir_task_spawn(weir_context_runtime(ctx),
-						      c->ops, NULL, NULL);
-			must(c->joins[i] != NULL, "no task");
+		for (i = 0; i < c->n; i += n) {
+			n = RTE_MIN(c->n - i, SPAWN_BURST);
+			must(weir_task_spawn_burst(weir_context_runtime(ctx),
+						   c->ops, NULL, n, NULL,
+						   c->joins + i) == n,
+			     "no task");
 		}
 		c->spawning = rte_rdtsc() - c->begin;
 	}

@@ -20,6 +20,9 @@
 
 #define MOST_FIGURES 3
 
+/* Tasks that are spawned together, where there are many. */
+#define SPAWN_BURST 32u
+
 struct scenario {
 	const char *name;
 	unsigned int workers; /* at least */

@@ -31,13 +31,17 @@ static void
 round_of(struct weir_runtime *rt, double *figures)
 {
 	uint64_t begin;
-	unsigned int i;
+	unsigned int i, n;
 
 	sem_init(&all_done, 0, 0);
 	atomic_u64_store(&left, TASKS, RELAXED);
 	begin = rte_rdtsc();
-	for (i = 0; i < TASKS; i++)
-		start(rt, &count_down_ops, NULL);
+	for (i = 0; i < TASKS; i += n) {
+		n = RTE_MIN(TASKS - i, SPAWN_BURST);
+		must(weir_task_spawn_burst(rt, &count_down_ops, NULL, n, NULL,
+					   NULL) == n,
+		     "no task");
+	}
 	while (sem_wait(&all_done) != 0)
 		;
 	figures[0] = ns_of(rte_rdtsc() - begin) / TASKS;

@@ -170,6 +170,21 @@ not_started(struct sim_task *t)
 	return NULL;
 }
 
+static struct weir_join *
+start(struct sim_task *t, const void *state, const struct weir_spawn_attr *attr)
+{
+	const struct weir_task_ops *kind = &ops[size_of(t)];
+	struct weir_runtime *rt = sim.rt[t->rt];
+	struct weir_join *join = NULL;
+
+	if (t->job)
+		return weir_blocking_spawn(rt, kind, state);
+	if (!one_in(3))
+		return weir_task_spawn(rt, kind, state, attr);
+	weir_task_spawn_burst(rt, kind, state, 1, attr, &join);
+	return join;
+}
+
 static struct sim_task *
 spawn(struct sim_task *t, const struct weir_spawn_attr *attr)
 {
@@ -177,11 +192,9 @@ spawn(struct sim_task *t, const struct weir_spawn_attr *attr)
 		struct state state;
 		uint8_t bytes[sizeof(struct state) + 1500];
 	} u;
-	struct weir_runtime *rt = sim.rt[t->rt];
 
 	fill(&u.state, t, sizes[size_of(t)]);
-	t->join = t->job ? weir_blocking_spawn(rt, &ops[size_of(t)], &u) :
-			   weir_task_spawn(rt, &ops[size_of(t)], &u, attr);
+	t->join = start(t, &u, attr);
 	if (t->join == NULL)
 		return not_started(t);
 	t->task = (struct task *)t->join;

@@ -54,6 +54,21 @@ __wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
 	return virtual_alloc(offsetof(struct task, bytes) + state_size);
 }
 
+unsigned int
+__wrap_weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
+			      size_t state_size, struct task **tasks,
+			      unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		tasks[i] = __wrap_weir__cell_alloc(p, c, state_size);
+		if (tasks[i] == NULL)
+			break;
+	}
+	return i;
+}
+
 void
 __wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
 		       struct task *t)

@@ -161,6 +161,10 @@ __wrap_weir__cell_cache_fini(struct cell_cache *c);
 struct task *
 __wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
 			size_t state_size);
+unsigned int
+__wrap_weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
+			      size_t state_size, struct task **tasks,
+			      unsigned int n);
 void
 __wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
 		       struct task *t);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef SCHED_SPAWN_H
+#define SCHED_SPAWN_H
+
+/*
+ * What a spawn is made of, one by one or in bursts.
+ */
+
+#include <string.h>
+
+#include "sched/scheduler.h"
+
+/* For those who give none. */
+extern const struct weir_spawn_attr weir__spawn_attr;
+
+enum spawn {
+	SPAWN_JOINED,
+	SPAWN_DETACHED,
+};
+
+/* But for poll and run. */
+static inline bool
+spawn_ops_valid(const struct weir_task_ops *ops)
+{
+	size_t result_end;
+
+	return ops != NULL && ops->name != NULL &&
+	       !__builtin_add_overflow(ops->result_offset, ops->result_size,
+				       &result_end) &&
+	       result_end <= ops->state_size;
+}
+
+/* The node that attr asks for, or NULL. c: the calling thread's core, or NULL. */
+struct node *
+weir__home_of(const struct weir_runtime *rt, const struct core *c,
+	      const struct weir_spawn_attr *attr);
+
+/* New cells are taken: see runtime.c, M1. */
+static inline void
+spawn_count_cells(struct weir_runtime *rt, struct core *c, unsigned int n)
+{
+	if (c != NULL)
+		atomic_u64_add_owner(&c->worker->cells, n);
+	else
+		atomic_u64_fetch_add(&rt->cells, n, RELAXED);
+}
+
+/* Fills in a new cell. */
+static inline void
+spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops,
+	   const void *state, const struct weir_spawn_attr *attr)
+{
+	state_init(&t->state);
+	t->ops = ops;
+	t->home = &home->home;
+	t->worker = (uint16_t)attr->worker;
+	t->affinity = attr->affinity & 3;
+	t->hooked = false;
+	t->join_waiter = NULL;
+	atomic_u32_store(&t->polls, 0, RELAXED);
+	if (state != NULL)
+		memcpy(t->bytes, state, ops->state_size);
+	else if (ops->state_size > 0)
+		memset(t->bytes, 0, ops->state_size);
+}
+
+/*
+ * The first of n ids. Those of workers and of other threads do not meet: the top 16
+ * bits differ. All begin behind WEIR_TASK_NONE.
+ */
+static inline uint64_t
+spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)
+{
+	struct worker *w;
+	uint64_t before;
+
+	if (c == NULL)
+		return atomic_u64_fetch_add(&rt->spawned, n, RELAXED) + 1;
+	w = c->worker;
+	before = counter_get(&w->counters, spawned);
+	atomic_u64_store(&w->counters.spawned, before + n, RELAXED);
+	return w->id_base + before + 1;
+}
+
+/* It will be started, or refused: gives it its id and tells the hook. */
+static inline void
+spawn_announce(const struct weir_runtime *rt, const struct core *c,
+	       struct task *t, uint64_t id, uint32_t stamp)
+{
+	t->id = id;
+	TRACE_FP(task_spawn, t->id, t->ops->name,
+		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+	note_woken_at(c, t, stamp);
+	if (unlikely(t->home->hooks != NULL)) {
+		t->hooked = true;
+		task_hook(t, task_spawn);
+	}
+}
+
+/* The runtime ends. Nobody else has seen the task. */
+void
+weir__spawn_refuse(struct task *t, enum spawn how);
+
+#endif
