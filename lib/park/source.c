@@ -182,6 +182,18 @@ weir__source_set_poll_owner(struct source_set *s)
 	return ready;
 }
 
+bool
+weir__source_set_any_armed_owner(const struct source_set *s)
+{
+	const struct source_array *a = weir__source_set_array(s);
+	unsigned int i;
+
+	for (i = 0; a != NULL && i < a->n; i++)
+		if (source_is_armed(a->s[i]))
+			return true;
+	return false;
+}
+
 unsigned int
 weir__source_set_rescue(struct source_set *s)
 {

@@ -144,6 +144,9 @@ weir__source_set_array(const struct source_set *s);
  */
 unsigned int
 weir__source_set_poll_owner(struct source_set *s);
+/* Would that look at any? */
+bool
+weir__source_set_any_armed_owner(const struct source_set *s);
 
 /*
  * The same for a worker that has not come to it, over those sources that allow

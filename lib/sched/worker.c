@@ -206,9 +206,9 @@ weir__stop_searching(struct core *c)
 
 /*
  * The task goes to the back of the queue, and the sources are polled before its
- * turn. If something else is to run first it is in the queue at once: should that
- * take long, others can take the task. If nothing is, that poll comes next, and
- * the task goes behind what it finds.
+ * turn, if anybody waits for one. If something else is to run first it is in the
+ * queue at once: should that take long, others can take the task. If nothing is,
+ * that poll comes next, and the task goes behind what it finds.
  */
 static void
 look_again(struct core *c, struct task *t)
@@ -216,10 +216,13 @@ look_again(struct core *c, struct task *t)
 	uint32_t ahead = weir__run_queue_len_any(&c->worker->queue) +
 			 c->local.n + (c->lifo != NULL);
 
-	if (ahead == 0)
+	if (ahead == 0) {
 		task_chain_add(&c->deferred, t);
-	else
+	} else {
 		weir__schedule_back(c, t);
+		if (!weir__source_set_any_armed_owner(&c->worker->sources))
+			return;
+	}
 	if ((int32_t)(c->next_event - (c->tick + ahead + 1)) > 0)
 		c->next_event = c->tick + ahead + 1;
 	if ((int32_t)(c->next_look - c->next_event) > 0)

@@ -15,10 +15,11 @@ import shutil
 import statistics
 
 from machine import Account, Failure, Program
-from scenario import Peer, Sample, Scenario
+from scenario import FLOOR, Peer, Sample, Scenario
 
 WEIR = "build/apps/testpmd/weir-testpmd"
 TESTPMD = "dpdk-testpmd"
+FLOOR_RING = "build-peers/floor_ring"
 MEMORY_MB = "512"
 START_SECONDS = 30
 RX_PPS = re.compile(r"port (\d+)\b(?:(?!port \d).)*?Rx-pps: +(\d+)", re.DOTALL)
@@ -90,12 +91,15 @@ def rates_when(traffic, n):
 
 def measure(traffic, setup, name):
     """One sample of one program: the median second."""
-    argv = [WEIR if name == "weir" else shutil.which(TESTPMD) or TESTPMD,
-            *eal_arguments(setup, workers=traffic.workers)]
+    programs = {"weir": WEIR, FLOOR: FLOOR_RING,
+                TESTPMD: shutil.which(TESTPMD) or TESTPMD}
+    argv = [programs[name], *eal_arguments(setup, workers=traffic.workers)]
     for vdev in traffic.vdevs:
         argv += ["--vdev", vdev]
-    argv += ["--", *options(traffic)]
-    if name != "weir":
+    # The floor forwards in one way.
+    if name != FLOOR:
+        argv += ["--", *options(traffic)]
+    if name == TESTPMD:
         argv += TESTPMD_OPTIONS
     with Program(argv) as program:
         program.wait_output(rates_when(traffic, 1), START_SECONDS)
@@ -129,11 +133,11 @@ def pair(driver):
     return (f"{driver}0", f"{driver}1")
 
 
-def scenario(about, traffic, required=None, goal=None, group=None):
+def scenario(about, traffic, required=None, goal=None, group=None, bound=()):
     return Scenario(
         about=about, workers=traffic.workers, unit="Mpps",
         higher_is_better=True, measure=functools.partial(measure, traffic),
-        peers=[Peer(TESTPMD, required, goal)],
+        peers=[Peer(TESTPMD, required, goal), *bound],
         cost=("cycles/packet",
               functools.partial(cycles_per_packet, traffic.workers)),
         group=group)
@@ -170,7 +174,8 @@ SCENARIOS = {
         Traffic(pair("net_null"), "macswap"), 0.90, 0.98),
     "forward_ring": scenario(
         "a burst of packets for each of two ports goes round and round",
-        Traffic(pair("net_ring")), None, 0.90),
+        Traffic(pair("net_ring")), None, 0.90,
+        bound=[Peer(FLOOR, None, None, True)]),
     **matrix(),
     # A process has 32 ports at most, hence two queues each.
     "forward_queues_1": beside_idle(1, 1),

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * No peer but a bound, as floor.c: what forwarding between two net_ring ports takes
+ * when each port's queue may move to another worker at any time, and its task be
+ * cancelled: a lock around each receive, and a swap of the task's state to begin a
+ * turn and to yield. Nothing else is there: no queues of tasks, no budget, clock or
+ * counters but those of the PMD. A turn goes on until a receive is in vain.
+ *
+ *	floor_ring [EAL options]
+ *
+ * with two ports; prints their rates each second until it is interrupted.
+ */
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <rte_cycles.h>
+#include <rte_debug.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#define PORTS 2
+#define BURST 32
+#define DESCRIPTORS 1024
+#define MBUFS 8192
+#define CACHE 256
+
+static struct {
+	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint lock;
+	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint_fast64_t state;
+} streams[PORTS];
+
+static atomic_bool stop;
+
+static void
+interrupted(int signal_number)
+{
+	(void)signal_number;
+	atomic_store(&stop, true);
+}
+
+static void
+must(int rc, const char *what)
+{
+	if (rc < 0)
+		rte_exit(EXIT_FAILURE, "%s: %s\n", what, rte_strerror(-rc));
+}
+
+static inline void
+swap(atomic_uint_fast64_t *state)
+{
+	uint_fast64_t old = atomic_load_explicit(state, memory_order_acquire);
+
+	while (!atomic_compare_exchange_weak(state, &old, old + 64))
+		;
+}
+
+static inline uint16_t
+receive(uint16_t port, struct rte_mbuf **pkts)
+{
+	uint16_t n;
+
+	while (atomic_exchange_explicit(&streams[port].lock, 1,
+					memory_order_acquire) != 0)
+		;
+	n = rte_eth_rx_burst(port, 0, pkts, BURST);
+	atomic_store_explicit(&streams[port].lock, 0, memory_order_release);
+	return n;
+}
+
+static void
+take_turn(uint16_t port)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n;
+
+	swap(&streams[port].state);
+	while ((n = receive(port, pkts)) > 0)
+		if (rte_eth_tx_burst(!port, 0, pkts, n) < n)
+			rte_exit(EXIT_FAILURE, "a ring is full\n");
+	swap(&streams[port].state);
+}
+
+static int
+forward(void *arg)
+{
+	(void)arg;
+	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+		take_turn(0);
+		take_turn(1);
+	}
+	return 0;
+}
+
+static void
+start_port(uint16_t port, struct rte_mempool *pool)
+{
+	const struct rte_eth_conf conf = { 0 };
+	struct rte_mbuf *pkts[BURST];
+
+	must(rte_eth_dev_configure(port, 1, 1, &conf), "configure");
+	must(rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL,
+				    pool),
+	     "rx queue");
+	must(rte_eth_tx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL),
+	     "tx queue");
+	must(rte_eth_dev_start(port), "start");
+	must(rte_pktmbuf_alloc_bulk(pool, pkts, BURST), "mbufs");
+	if (rte_eth_tx_burst(port, 0, pkts, BURST) < BURST)
+		rte_exit(EXIT_FAILURE, "a ring is full\n");
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t before[PORTS] = { 0 };
+	struct rte_eth_stats stats;
+	struct rte_mempool *pool;
+	uint16_t port;
+
+	must(rte_eal_init(argc, argv), "EAL");
+	signal(SIGINT, interrupted);
+	pool = rte_pktmbuf_pool_create("floor", MBUFS, CACHE, 0,
+				       RTE_MBUF_DEFAULT_BUF_SIZE,
+				       SOCKET_ID_ANY);
+	if (pool == NULL || rte_eth_dev_count_avail() != PORTS)
+		rte_exit(EXIT_FAILURE, "no memory, or not two ports\n");
+	for (port = 0; port < PORTS; port++)
+		start_port(port, pool);
+	must(rte_eal_remote_launch(forward, NULL, rte_get_next_lcore(-1, 1, 0)),
+	     "launch");
+	while (!atomic_load(&stop)) {
+		rte_delay_us_sleep(1000000);
+		for (port = 0; port < PORTS; port++) {
+			must(rte_eth_stats_get(port, &stats), "stats");
+			printf("port %u Rx-pps: %" PRIu64 "\n", port,
+			       stats.ipackets - before[port]);
+			before[port] = stats.ipackets;
+		}
+		fflush(stdout);
+	}
+	rte_eal_mp_wait_lcore();
+	rte_eal_cleanup();
+	return 0;
+}
