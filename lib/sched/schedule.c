@@ -392,8 +392,6 @@ weir__ops_valid(const struct weir_task_ops *ops)
 	return spawn_ops_valid(ops);
 }
 
-const struct weir_spawn_attr weir__spawn_attr;
-
 /*
  * A cell of a node, counted (runtime.c, M1). NULL: no memory. here: the core is
  * one of that node.
@@ -411,7 +409,7 @@ alloc_cell(struct core *c, struct node *home, size_t size, bool here)
 	return t;
 }
 
-static inline struct task *
+static __rte_always_inline struct task *
 alloc_task(struct core *c, struct node *home, const struct weir_task_ops *ops,
 	   const void *state, const struct weir_spawn_attr *attr, bool here)
 {
@@ -520,9 +518,9 @@ spawn_anywhere(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		return -EINVAL;
 	if (unlikely(c == NULL || attr != NULL))
 		return spawn_there(rt, c, ops, state,
-				   attr != NULL ? attr : &weir__spawn_attr, how,
+				   attr != NULL ? attr : &spawn_attr_none, how,
 				   spawned);
-	return spawn(rt, c, c->worker->node, ops, state, &weir__spawn_attr, how,
+	return spawn(rt, c, c->worker->node, ops, state, &spawn_attr_none, how,
 		     true, spawned);
 }
 

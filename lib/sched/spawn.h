@@ -11,8 +11,8 @@
 
 #include "sched/scheduler.h"
 
-/* For those who give none. */
-extern const struct weir_spawn_attr weir__spawn_attr;
+/* For those who give none. The compiler sees what is in it. */
+static const struct weir_spawn_attr spawn_attr_none;
 
 enum spawn {
 	SPAWN_JOINED,

@@ -96,7 +96,7 @@ weir_task_spawn_burst(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		.rt = rt,
 		.core = core_of(rt),
 		.ops = ops,
-		.attr = attr != NULL ? attr : &weir__spawn_attr,
+		.attr = attr != NULL ? attr : &spawn_attr_none,
 		.how = joins != NULL ? SPAWN_JOINED : SPAWN_DETACHED,
 	};
 	unsigned int done = 0, want, got;

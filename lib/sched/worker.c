@@ -230,13 +230,11 @@ look_again(struct core *c, struct task *t)
 }
 
 /* A task that had its turn is not done with it. */
-static inline void
+static __rte_always_inline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
 	struct worker *w = c->worker;
 
-	if (next == TASK_NEXT_RESUME)
-		return;
 	note_woken(w->rt, c, t);
 	switch (next) {
 	case TASK_NEXT_NOTHING:
@@ -270,13 +268,15 @@ run_one(struct core *c, struct task *t, bool resumed)
 		       weir__task_run_timed(c, t, resumed);
 	c->ctx.running = false;
 	TRACE_FP(poll_end, w->index);
+	if (next == TASK_NEXT_RESUME)
+		return true;
 	if (next != TASK_NEXT_NOTHING)
 		queue_again(c, t, next);
 	if (unlikely(c->ctx.out_of_budget)) {
 		c->ctx.out_of_budget = false;
 		counter_add(&w->counters, forced_yields, 1);
 	}
-	return next == TASK_NEXT_RESUME;
+	return false;
 }
 
 /* It is not resumed now: it goes to the back of the queue. */

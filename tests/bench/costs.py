@@ -31,6 +31,7 @@ Mechanism = collections.namedtuple("Mechanism", "name about budget")
 
 MECHANISMS = [
     Mechanism("spawn", "a task spawns a task that has no state", 190),
+    Mechanism("spawn_burst", "the same, of many at once", 105),
     Mechanism("complete", "a spawned task's turn, its end, and the look at its "
               "handle that takes the result", 335),
     Mechanism("wake", "a waker is woken, of a task that waits", 100),

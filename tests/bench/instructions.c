@@ -200,6 +200,25 @@ spawn(struct weir_runtime *rt)
 }
 
 static void
+spawn_together(struct weir_runtime *rt)
+{
+	nb_joins = weir_task_spawn_burst(rt, &nothing_ops, NULL, BATCH, NULL,
+					 joins);
+}
+
+static void
+burst_measured(struct weir_runtime *rt)
+{
+	measured(spawn_together, rt);
+}
+
+static void
+spawn_burst(struct weir_runtime *rt)
+{
+	drive(rt, burst_measured, operations / BATCH);
+}
+
+static void
 run_spawned(struct weir_runtime *rt)
 {
 	drive(rt, spawn_aside, operations / BATCH);
@@ -425,6 +444,7 @@ static const struct mechanism {
 	step_fn *run;
 } mechanisms[] = {
 	{ "spawn", spawn },
+	{ "spawn_burst", spawn_burst },
 	{ "complete", complete },
 	{ "wake", wake },
 	{ "poll", poll },
