@@ -67,11 +67,18 @@ lock_wait(struct lock *l)
 	atomic_u32_fetch_sub(&l->waiting, 1, RELAXED);
 }
 
+/* Only if nobody has it; for one who takes it as others wait. */
+static inline bool
+lock_take(struct lock *l)
+{
+	/* [lock:A1] */
+	return atomic_u32_exchange(&l->held, 1, ACQUIRE) == 0;
+}
+
 static inline void
 lock_acquire(struct lock *l)
 {
-	/* [lock:A1] */
-	if (unlikely(atomic_u32_exchange(&l->held, 1, ACQUIRE) != 0))
+	if (unlikely(!lock_take(l)))
 		lock_wait(l);
 }
 
