@@ -146,7 +146,7 @@ look(const struct oneshot *o)
 }
 
 /* The sender has gone: the receiver takes what there is, and goes. */
-static int
+static __rte_noinline int
 take(struct oneshot *o, uint64_t word, void *value)
 {
 	int rc = -EPIPE;
@@ -206,11 +206,11 @@ put_task(struct weir_context *ctx, struct oneshot *o, struct wait *w)
 	return word;
 }
 
-int
-weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
-		  void *value, struct weir_wait *wait)
+/* Whoever it is, and whatever it finds. */
+static __rte_noinline int
+receive(struct weir_context *ctx, struct oneshot *o, void *value,
+	struct weir_wait *wait)
 {
-	struct oneshot *o = oneshot_of(rx);
 	struct wait *w = (struct wait *)wait;
 	uint64_t word;
 	int rc;
@@ -219,8 +219,6 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 	if (rc < 0)
 		return rc;
 	word = look(o);
-	if (word == ONESHOT_EMPTY && ctx != NULL && wait_looks_again(ctx, wait))
-		return context_look_behind_next(ctx);
 	if (word == ONESHOT_EMPTY)
 		word = ctx != NULL ? put_task(ctx, o, w) : block(o);
 	if (word == ONESHOT_EMPTY || (rc > 0 && oneshot_is_waker(word)))
@@ -233,6 +231,31 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 		w->looked = false;
 	}
 	return take(o, word, value);
+}
+
+int
+weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
+		  void *value, struct weir_wait *wait)
+{
+	struct oneshot *o = oneshot_of(rx);
+	struct wait *w = (struct wait *)wait;
+	uint64_t word;
+
+	/* A task that need not get in line: no registers are saved for it. */
+	if (likely(ctx != NULL && wait_is_idle(wait) &&
+		   !context_is_spent(ctx))) {
+		word = look(o);
+		if (word == ONESHOT_SENT) {
+			ctx->budget--;
+			w->looked = false;
+			return take(o, word, value);
+		}
+		if (word == ONESHOT_EMPTY && wait_looks_again(ctx, wait)) {
+			ctx->budget--;
+			return context_look_behind_next(ctx);
+		}
+	}
+	return receive(ctx, o, value, wait);
 }
 
 int
