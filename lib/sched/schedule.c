@@ -475,7 +475,6 @@ spawn(struct weir_runtime *rt, struct core *c, struct node *home,
       struct task **spawned)
 {
 	struct task *t = alloc_task(c, home, ops, state, attr, here);
-	unsigned int hint = c != NULL ? c->worker->idle_bit : 0;
 	struct owned_shard *shard;
 
 	if (unlikely(t == NULL))
@@ -484,7 +483,9 @@ spawn(struct weir_runtime *rt, struct core *c, struct node *home,
 	if (how == SPAWN_DETACHED)
 		state_detach(&t->state);
 	spawn_announce(rt, c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
-	shard = here ? c->shard : owned_shard_of(&home->home.owned, hint);
+	shard = here ? c->shard :
+		       owned_shard_of(&home->home.owned,
+				      spawn_shard_hint(c, t->id));
 	if (unlikely(!owned_insert(shard, t)))
 		weir__spawn_refuse(t, how);
 	else if (here)

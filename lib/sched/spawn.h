@@ -98,6 +98,17 @@ spawn_announce(const struct weir_runtime *rt, const struct core *c,
 	}
 }
 
+/*
+ * Which shard of the owned lists has the tasks of that id. A worker has its own.
+ * Others go from one to the next, so that the workers that end their tasks seldom
+ * meet at a lock.
+ */
+static inline unsigned int
+spawn_shard_hint(const struct core *c, uint64_t id)
+{
+	return c != NULL ? c->worker->idle_bit : (unsigned int)(id / 32);
+}
+
 /* The runtime ends. Nobody else has seen the task. */
 void
 weir__spawn_refuse(struct task *t, enum spawn how);

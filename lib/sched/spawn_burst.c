@@ -76,7 +76,7 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	}
 	if (likely(weir__owned_insert_burst(
 		    owned_shard_of(&b->home->home.owned,
-				   c != NULL ? c->worker->idle_bit : 0),
+				   spawn_shard_hint(c, id)),
 		    tasks, n))) {
 		schedule(b, tasks, n);
 		return n;
