@@ -37,8 +37,9 @@
 #define LIFO_MAX_POLLS 3u
 
 /*
- * Turns resumed or looked behind in a row, all on one budget. Smaller: pairs that answer each other
- * wait in the queue more often. Larger: sources wait for more turns.
+ * Turns resumed or looked behind in a row, all on one budget. Smaller: pairs that
+ * answer each other wait in the queue more often. Larger: sources wait for more
+ * turns.
  */
 #define RESUMED_MAX 16u
 
@@ -253,9 +254,8 @@ core_of(const struct weir_runtime *rt)
 }
 
 /*
- * Notes when a task was made runnable. The holder of the notification, on core
- * c or NULL. A core has the time of its turn at hand, which does but when
- * wake-ups are timed.
+ * The stamp of what is made runnable now. A core has the time of its turn at hand,
+ * which does but when wake-ups are timed.
  */
 static inline uint32_t
 woken_now(const struct weir_runtime *rt, const struct core *c)
@@ -265,6 +265,10 @@ woken_now(const struct weir_runtime *rt, const struct core *c)
 	return stamp_coarse(c != NULL ? c->now : rte_rdtsc());
 }
 
+/*
+ * Notes when a task was made runnable. The holder of the notification, on core c
+ * or NULL.
+ */
 static inline void
 note_woken_at(const struct core *c, struct task *t, uint32_t stamp)
 {

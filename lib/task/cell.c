@@ -227,15 +227,24 @@ weir__cell_cache_fini(struct cell_cache *c)
 			put_shared(&c->pools->depot[i], cell);
 }
 
+/* With the lock. */
+static void *
+take_locked(struct cell_depot *d, size_t size)
+{
+	void *cell = stock_take(&d->shared, size);
+
+	if (cell == NULL && refill(d, &d->shared, size))
+		cell = stock_take(&d->shared, size);
+	return cell;
+}
+
 static void *
 take_shared(struct cell_depot *d, size_t size)
 {
 	void *cell;
 
 	lock_acquire(&d->lock);
-	cell = stock_take(&d->shared, size);
-	if (cell == NULL && refill(d, &d->shared, size))
-		cell = stock_take(&d->shared, size);
+	cell = take_locked(d, size);
 	lock_release(&d->lock);
 	return cell;
 }
@@ -309,17 +318,13 @@ take_some_shared(struct cell_pools *p, size_t state_size, struct task **tasks,
 {
 	const unsigned int cls = cell_class(state_size);
 	struct cell_depot *d = &p->depot[cls];
-	void *cell = d;
 	unsigned int i;
 
 	lock_acquire(&d->lock);
 	for (i = 0; i < n; i++) {
-		cell = stock_take(&d->shared, class_sizes[cls]);
-		if (cell == NULL && refill(d, &d->shared, class_sizes[cls]))
-			cell = stock_take(&d->shared, class_sizes[cls]);
-		if (cell == NULL)
+		tasks[i] = take_locked(d, class_sizes[cls]);
+		if (tasks[i] == NULL)
 			break;
-		tasks[i] = cell;
 	}
 	lock_release(&d->lock);
 	n = i;

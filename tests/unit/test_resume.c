@@ -23,6 +23,8 @@ static struct {
 	struct weir_oneshot_tx *there;
 	struct weir_abort *parent;
 	struct weir_join *child;
+	const struct weir_join *self; /* the parent */
+	bool kept; /* the parent had RUNNING while its child ran */
 	struct atomic_u32 polls, open, dropped, stop;
 } shared;
 
@@ -112,6 +114,7 @@ call_poll(struct weir_context *ctx, void *state)
 	int rc;
 
 	note('p');
+	shared.self = (struct weir_join *)ctx->task;
 	if (!p->spawned) {
 		p->spawned = true;
 		shared.child =
@@ -125,6 +128,7 @@ static int
 plain_poll(struct weir_context *ctx, void *state)
 {
 	note('c');
+	shared.kept = shared.self != NULL && is_running(shared.self);
 	return WEIR_DONE;
 }
 
@@ -161,17 +165,25 @@ queued(void)
 	return stats.local_schedules;
 }
 
+/* The child is queued, and nothing for the parent, which came from outside. */
 static void
-caller_needs_no_wake(void **state)
+run_without_wake(int (*poll)(struct weir_context *, void *),
+		 const struct weir_task_ops *child_ops)
 {
 	uint64_t before;
 
 	start(NULL);
 	before = queued();
-	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
-	/* The child's, and nothing for the parent, which came from outside. */
+	assert_int_equal(run_parent(poll, child_ops), 0);
 	assert_int_equal(queued() - before, 1);
 	stop("pcp");
+}
+
+static void
+caller_needs_no_wake(void **state)
+{
+	run_without_wake(call_poll, &plain_ops);
+	assert_true(shared.kept);
 }
 
 static void
@@ -193,6 +205,7 @@ without_the_slot_there_is_nothing_to_look_behind(void **state)
 {
 	start(use_no_slot);
 	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	assert_false(shared.kept);
 	stop("pcp");
 }
 
@@ -206,6 +219,7 @@ bound_caller_waits(void **state)
 	start(NULL);
 	assert_int_equal(
 		rig_join(spawn_parent(call_poll, &plain_ops, &attr), NULL), 0);
+	assert_false(shared.kept);
 	stop("pcp");
 }
 
@@ -461,13 +475,7 @@ ask_poll(struct weir_context *ctx, void *state)
 static void
 one_who_asks_needs_no_wake(void **state)
 {
-	uint64_t before;
-
-	start(NULL);
-	before = queued();
-	assert_int_equal(run_parent(ask_poll, &send_ops), 0);
-	assert_int_equal(queued() - before, 1);
-	stop("pcp");
+	run_without_wake(ask_poll, &send_ops);
 }
 
 /* Spawns its child and receives, whatever that does. */
@@ -630,6 +638,7 @@ without_budget_nobody_is_resumed(void **state)
 {
 	start(have_one_unit);
 	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
+	assert_false(shared.kept);
 	stop("pcp");
 }
 
