@@ -58,6 +58,8 @@ poll_asleep(struct core *c)
 	/* It has moved some in the wheel, which is work. */
 	if (timers)
 		counter_add(&c->worker->counters, busy, rte_rdtsc() - c->now);
+	else if (unlikely(!timers_fetched(&c->worker->timers)))
+		weir__timers_fetch(&c->worker->timers);
 	return false;
 }
 
@@ -227,6 +229,8 @@ weir__park(struct core *c)
 	while (!weir__idle_claimed(idle, w->idle_bit)) {
 		if (poll_asleep(c)) {
 			c->searching = weir__idle_wake_self(idle, w->idle_bit);
+			/* It has looked at the clock just now. */
+			c->next_look = c->tick + 2;
 			goto awake;
 		}
 		if (c->last_poll >= recheck) {
@@ -248,6 +252,8 @@ weir__park(struct core *c)
 	}
 	c->searching = true;
 	c->woken = true;
+	/* Who was claimed at once has not polled. */
+	c->next_look = c->tick + 1;
 awake:
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
@@ -255,8 +261,6 @@ awake:
 	c->busy_since = c->now;
 	c->tuned_at = c->last_poll;
 	c->tuned_tick = c->tick;
-	/* Who was claimed at once has not polled. */
-	c->next_look = c->tick + 1;
 	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
 		weir__notify(w->node, &w->queue);
 }

@@ -73,6 +73,7 @@ struct core {
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */
 	uint32_t tuned_tick;
+	uint32_t looked;     /* tick of the last look at the clock */
 	uint64_t mean_poll;  /* cycles a task poll takes, EWMA */
 	uint64_t idle_since; /* TSC; see park.c, Q3 */
 	uint64_t idle_polls; /* tasks polled until then */

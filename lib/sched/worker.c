@@ -426,6 +426,7 @@ look(struct core *c)
 	unsigned int fired = 0;
 
 	c->now = rte_rdtsc();
+	c->looked = c->tick;
 	fire_timers(c->worker, c->now, &fired);
 	if ((int32_t)(c->tick - c->next_event) >= 0 ||
 	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
@@ -446,7 +447,8 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 		t = next_task(c);
 		if (t == NULL) {
 			/* Our own packets, and who yielded, before others' tasks. */
-			c->now = rte_rdtsc();
+			if (c->looked != c->tick)
+				c->now = rte_rdtsc();
 			maintenance(c, c->now);
 			t = next_task(c);
 		}

@@ -70,6 +70,20 @@ weir__owned_insert_burst(struct owned_shard *s, struct task *const *tasks,
 }
 
 void
+weir__owned_fetch(const struct task *t)
+{
+	struct owned_shard *s;
+
+	if (t->shard == OWNED_NONE)
+		return;
+	s = &t->home->owned.shards[t->shard];
+	lock_acquire(&s->lock);
+	rte_prefetch0(t->owned.next);
+	rte_prefetch0(t->owned.prev);
+	lock_release(&s->lock);
+}
+
+void
 weir__owned_close(struct owned *o)
 {
 	unsigned int i;

@@ -270,6 +270,14 @@ waker_is_task(const struct weir_waker *w)
 	return ((uintptr_t)w & (WAKER_PARKER | WAKER_WATCHER)) == 0;
 }
 
+/*
+ * Has the processor fetch what a task's end touches beside the task: the two that
+ * stand beside it on its owned list. The caller knows that it does not end
+ * meanwhile.
+ */
+void
+weir__owned_fetch(const struct task *t);
+
 /* Can it wake nobody any more? */
 bool
 weir__waker_ended(const struct weir_waker *w);

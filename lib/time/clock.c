@@ -3,9 +3,10 @@
 /*
  * Conversions, and the test's hold on the clock.
  *
- * A second has `hz` cycles, as EAL measured it. Seconds are converted whole and
- * the rest by itself, so the error is below a cycle however long the clock has
- * been running.
+ * A second has `hz` cycles, as EAL measured it. To cycles, seconds are converted
+ * whole and the rest by itself, so the error is below a cycle however long the
+ * clock has been running. To nanoseconds, which every look at the clock does, by a
+ * factor: see clock_ns().
  */
 
 #include <errno.h>
@@ -15,9 +16,24 @@
 #define TICKS_PER_S 1000000 /* at least; at most twice that */
 
 void
+weir__clock_set_rate(struct clock *c, uint64_t hz)
+{
+	__extension__ typedef unsigned __int128 wide;
+	wide factor;
+
+	c->hz = hz;
+	c->ns_shift = 65;
+	do {
+		c->ns_shift--;
+		factor = (((wide)NS_PER_S << c->ns_shift) + hz - 1) / hz;
+	} while (factor > UINT64_MAX);
+	c->ns_factor = (uint64_t)factor;
+}
+
+void
 weir__clock_init(struct clock *c)
 {
-	c->hz = rte_get_tsc_hz();
+	weir__clock_set_rate(c, rte_get_tsc_hz());
 	c->tick_shift = 0;
 	while (c->hz >> (c->tick_shift + 1) >= TICKS_PER_S)
 		c->tick_shift++;

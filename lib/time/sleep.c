@@ -27,6 +27,8 @@ sleep_until(struct weir_context *ctx, struct timers *ts, struct timer *t,
 		if (t->wheel.due == due && weir__timer_watch(t, ctx))
 			return WEIR_PENDING;
 		weir__timer_cancel(t);
+	} else if (timer_fired(t, due)) {
+		return context_spend(ctx, 1);
 	}
 	if (now == 0)
 		now = clock_now(clock);

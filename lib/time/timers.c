@@ -27,6 +27,7 @@ void
 weir__timers_init(struct timers *ts, const struct clock *clock)
 {
 	atomic_u64_store(&ts->due, WHEEL_NEVER, RELAXED);
+	atomic_u32_store(&ts->nb_fetched, TIMERS_FETCHES, RELAXED);
 	ts->clock = clock;
 	lock_init(&ts->lock);
 	weir__wheel_init(&ts->wheel, 0);
@@ -61,23 +62,6 @@ timer_of(struct wheel_timer *w)
 	return container_of(w, struct timer, wheel);
 }
 
-/*
- * Of the next timer, what its wake-up will touch: its task has not been looked
- * at since it began to wait. With the lock.
- */
-static void
-prefetch_next(struct timers *ts)
-{
-	struct wheel_timer *w = weir__wheel_peek(&ts->wheel);
-	const struct timer *t;
-
-	if (w == NULL)
-		return;
-	t = timer_of(w);
-	rte_prefetch0(t->waiter);
-	rte_prefetch0(t + 1);
-}
-
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now)
 {
@@ -95,13 +79,51 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 			waiters[n] = release(timer_of(w));
 		}
 		tell_due(ts);
-		prefetch_next(ts);
+		atomic_u32_store(&ts->nb_fetched, 0, RELAXED);
 		lock_release(&ts->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(waiters[i]);
 		fired += n;
 	} while (n == BATCH);
 	return fired;
+}
+
+/* A step for the timer that is due next. With the lock. */
+static void
+fetch_due(const struct timer *t, unsigned int step)
+{
+	switch (step) {
+	case 0:
+		rte_prefetch0(t);
+		break;
+	case 1:
+		rte_prefetch0(t->waiter);
+		rte_prefetch0(t + 1);
+		break;
+	case 2:
+		/* It waits: its task does not end before it is taken out. */
+		if (waker_is_task(t->waiter))
+			weir__owned_fetch((const struct task *)t->waiter);
+		break;
+	}
+}
+
+void
+weir__timers_fetch(struct timers *ts)
+{
+	struct wheel_timer *w;
+	unsigned int step;
+
+	lock_acquire(&ts->lock);
+	step = atomic_u32_load(&ts->nb_fetched, RELAXED);
+	if (step < TIMERS_FETCHES) {
+		w = weir__wheel_peek(&ts->wheel);
+		if (w != NULL)
+			fetch_due(timer_of(w), step);
+		weir__wheel_fetch(&ts->wheel, step);
+		atomic_u32_store(&ts->nb_fetched, step + 1, RELAXED);
+	}
+	lock_release(&ts->lock);
 }
 
 /* With the lock. */
@@ -167,6 +189,8 @@ weir__timer_cancel(struct timer *t)
 	if (ts == NULL)
 		return;
 	weir__wheel_remove(&ts->wheel, &t->wheel);
+	/* Not fired: tick 0 is the only one that needs no timer. */
+	t->wheel.due = 0;
 	waiter = release(t);
 	lock_release(&ts->lock);
 	weir_waker_drop(waiter);

@@ -14,6 +14,8 @@
 struct timers {
 	/* Cycles of the clock; nothing is due before. Read by any thread. */
 	struct atomic_u64 due;
+	/* See weir__timers_fetch(). Written under the lock. */
+	struct atomic_u32 nb_fetched;
 	const struct clock *clock;
 	struct lock lock weir_cache_aligned;
 	struct wheel wheel; /* under the lock */
@@ -57,6 +59,25 @@ timers_due(const struct timers *ts, uint64_t now)
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now);
 
+/* Steps of weir__timers_fetch(), each of which needs what the one before fetches. */
+#define TIMERS_FETCHES 3
+
+/* Is there nothing to fetch before the next firing? */
+static inline bool
+timers_fetched(const struct timers *ts)
+{
+	return atomic_u32_load(&ts->nb_fetched, RELAXED) == TIMERS_FETCHES;
+}
+
+/*
+ * Has the processor fetch, in steps, what the next firing will touch: a task that
+ * sleeps is looked at by nobody, so all of it lies in memory by then, and its end
+ * would wait for one line after the other. The timers' own worker, when it has
+ * nothing better to do.
+ */
+void
+weir__timers_fetch(struct timers *ts);
+
 /* Moves all to another worker's. Any thread. */
 void
 weir__timers_move(struct timers *from, struct timers *to);
@@ -69,12 +90,19 @@ void
 weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
 		struct weir_waker *waiter);
 
-/* Is it in none, so that its time has come or it was never armed? */
+/* Is it in none, so that its time has come or it was never armed, or cancelled? */
 static inline bool
 timer_idle(const struct timer *t)
 {
 	/* [timer:A1] whoever fired it does not touch it any more. */
 	return atomic_ptr_load(&t->in, ACQUIRE) == NULL;
+}
+
+/* Of one that is idle: has it been in for this tick until its time came? */
+static inline bool
+timer_fired(const struct timer *t, uint64_t due)
+{
+	return t->wheel.due == due;
 }
 
 /* Has it wake ctx's task; false if its time came meanwhile. */

@@ -37,9 +37,9 @@
 #include "time/wheel.h"
 
 /* Smaller: more looks at the wheel. Larger: an open slot empties later. */
-#define CHORE_TICKS 64
+#define CHORE_TICKS 128
 /* Smaller: as above. Larger: who is due then waits for longer. */
-#define CHORE_TIMERS 4
+#define CHORE_TIMERS 2
 
 /* The slot of a tick, counted from tick 0 on. */
 static uint64_t
@@ -181,8 +181,6 @@ move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 		unlink_timer(w, t);
 		list_push_front(place(w, t), &t->link);
 	}
-	/* The last one is at hand; the next time will want its neighbour too. */
-	rte_prefetch0(head->prev->prev);
 	if (list_empty(head))
 		w->open &= ~(1u << level);
 	else
@@ -298,6 +296,21 @@ weir__wheel_peek(struct wheel *w)
 	return w->at[0] == WHEEL_NEVER || list_empty(head) ?
 		       NULL :
 		       timer_of(head->next);
+}
+
+void
+weir__wheel_fetch(struct wheel *w, unsigned int far)
+{
+	unsigned int open, level, i;
+	struct list_link *l;
+
+	for (open = w->open; open != 0; open &= open - 1) {
+		level = (unsigned int)__builtin_ctz(open);
+		l = slot_list(w, level, slot_at(w->now, level) + 1)->prev;
+		for (i = 0; i < far; i++)
+			l = l->prev;
+		rte_prefetch0(l);
+	}
 }
 
 struct wheel_timer *

@@ -12,16 +12,18 @@
 #include "base/list.h"
 
 /*
- * Of the slots of a level that one slot of the next is worth; a divisor of 64,
- * tests shrink it. Smaller: timers move down more often. Larger: more memory, 16
- * bytes a slot.
+ * The slots of a level that one slot of the next is worth, a power of two; tests
+ * shrink it. Smaller: timers move down more often, each time out of memory that
+ * has long not been touched. With 10 those of less than two seconds do so once.
+ * Larger: more memory, 32 bytes a slot of a turn.
  */
 #ifndef WHEEL_BITS
-#define WHEEL_BITS 8
+#define WHEEL_BITS 10
 #endif
 #define WHEEL_TURN (1u << WHEEL_BITS)
 #define WHEEL_SLOTS (2 * WHEEL_TURN)
-#define WHEEL_LEVELS (64 / WHEEL_BITS)
+/* The last one reaches as far as there are ticks. */
+#define WHEEL_LEVELS ((63 + WHEEL_BITS - 1) / WHEEL_BITS)
 #define WHEEL_WORDS ((WHEEL_SLOTS + 63) / 64)
 #define WHEEL_NEVER UINT64_MAX
 
@@ -82,6 +84,13 @@ weir__wheel_advance(struct wheel *w, uint64_t now);
 /* One that is due soon, after an advance; NULL if there is none at hand. */
 struct wheel_timer *
 weir__wheel_peek(struct wheel *w);
+
+/*
+ * Has the processor fetch the timers that move down with the next one that is
+ * taken; then, once these have come, as many as `far` that do so after them.
+ */
+void
+weir__wheel_fetch(struct wheel *w, unsigned int far);
 
 /*
  * A tick before which no timer is due, for an advance to that tick; WHEEL_NEVER

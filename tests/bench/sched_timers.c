@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/atomic.h"
 #include "scenario.h"
 
 #define TIMERS 100000u
@@ -18,7 +19,6 @@ struct sleeper {
 	struct weir_sleep sleep;
 	uint64_t ns;
 	uint64_t deadline; /* of the runtime's clock */
-	unsigned int index;
 };
 
 struct driver {
@@ -28,7 +28,8 @@ struct driver {
 };
 
 static struct weir_join *joins[TIMERS];
-static double late[TIMERS]; /* us */
+static double late[TIMERS]; /* us, in the order in which they came */
+static struct atomic_u64 noted;
 
 static int
 poll_sleeper(struct weir_context *ctx, void *state)
@@ -41,7 +42,7 @@ poll_sleeper(struct weir_context *ctx, void *state)
 		s->deadline = weir_clock_now(rt) + s->ns;
 	rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
 	if (rc == 0)
-		late[s->index] =
+		late[atomic_u64_fetch_add(&noted, 1, RELAXED)] =
 			(double)(weir_clock_now(rt) - s->deadline) / 1e3;
 	return rc;
 }
@@ -60,7 +61,7 @@ poll(struct weir_context *ctx, void *state)
 	unsigned int i;
 
 	for (i = 0; i < TIMERS && !d->begun; i++) {
-		struct sleeper s = { .index = i };
+		struct sleeper s = { 0 };
 
 		x = spin(x, 1);
 		s.ns = LEAST_NS + x % RANGE_NS;
@@ -98,6 +99,7 @@ round_of(struct weir_runtime *rt, double *figures)
 {
 	double before = busy_ns(rt);
 
+	atomic_u64_store(&noted, 0, RELAXED);
 	drive(rt, &driver_ops);
 	figures[0] = (busy_ns(rt) - before) / TIMERS;
 	qsort(late, TIMERS, sizeof(late[0]), by_size);

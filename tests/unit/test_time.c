@@ -186,23 +186,93 @@ conversion_does_not_drift(void **state)
 	struct rand_state r;
 	struct clock c;
 	unsigned int i, j;
-	uint64_t ns, back;
+	uint64_t cycles, ns, back;
 
 	rand_seed(&r, unit_seed());
 	weir__clock_init(&c);
 	assert_true(weir__clock_cycles(&c, UINT64_MAX) > INT64_MAX);
 	for (i = 0; i < RTE_DIM(rates); i++) {
-		c.hz = rates[i];
+		weir__clock_set_rate(&c, rates[i]);
 		for (j = 0; j < 10000; j++) {
 			ns = (uint64_t)rand_u32(&r) << 28 >> rand_below(&r, 40);
 			back = clock_ns(&c, weir__clock_cycles(&c, ns));
 			assert_true(back >= ns);
 			assert_true(back <= ns + NS_PER_S / c.hz + 1);
 		}
+		/* The nanosecond of a cycle, after as many of them as ever. */
+		for (j = 0; j < 10000; j++) {
+			cycles =
+				((uint64_t)rand_u32(&r) << 32 | rand_u32(&r)) >>
+				8;
+			cycles >>= rand_below(&r, 56);
+			ns = cycles / c.hz * NS_PER_S +
+			     cycles % c.hz * NS_PER_S / c.hz;
+			back = clock_ns(&c, cycles);
+			assert_true(back >= ns && back <= ns + 1);
+		}
 		/* A day is a day. */
 		assert_int_equal(clock_ns(&c, c.hz * 86400),
 				 UINT64_C(86400) * NS_PER_S);
 	}
+}
+
+/* Waits for the same time twice, having given it up between. */
+struct again_state {
+	struct atomic_u32 *polls;
+	struct weir_sleep sleep;
+	uint64_t deadline;
+	unsigned int step;
+};
+
+static int
+again_poll(struct weir_context *ctx, void *state)
+{
+	struct again_state *s = state;
+	int rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+
+	if (s->step++ == 0) {
+		weir_sleep_cancel(&s->sleep);
+		if (rc == WEIR_PENDING)
+			rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+		rig_add(s->polls, 1);
+		return rc == WEIR_PENDING ? rc : -EBADE;
+	}
+	/* It has come, for whoever asks again. */
+	if (rc == 0)
+		rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+	weir_sleep_cancel(&s->sleep);
+	if (rc == 0)
+		rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+	return rc == 0 ? WEIR_DONE : -EBADE;
+}
+
+static void
+again_drop(void *state)
+{
+	weir_sleep_cancel(&((struct again_state *)state)->sleep);
+}
+
+static const struct weir_task_ops again_ops = {
+	.name = "again",
+	.state_size = sizeof(struct again_state),
+	.poll = again_poll,
+	.drop = again_drop,
+};
+
+static void
+cancelled_time_can_be_waited_for_again(void **state)
+{
+	struct again_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.deadline = weir_clock_now(rig.rt) + MS;
+	join = weir_task_spawn(rig.rt, &again_ops, &s, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
 /* A timeout around a wait for a task. */
@@ -494,6 +564,7 @@ main(void)
 		RIG_TESTS(sleep_ends_when_its_time_has_come),
 		RIG_TESTS(running_clock_ends_sleeps),
 		RIG_TESTS(time_in_the_past_ends_at_once),
+		RIG_TESTS(cancelled_time_can_be_waited_for_again),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
 		RIG_TEST(paused_clock_stands_still, 1),

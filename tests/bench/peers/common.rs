@@ -3,6 +3,7 @@
 //! What the programs in Rust have in common: the work of tasks, what is
 //! measured of the process, and the rounds of a sample.
 
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const WARM_UP: Duration = Duration::from_millis(100);
@@ -52,12 +53,30 @@ pub fn rss() -> f64 {
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64
 }
 
-/// The figures of the scenario `timers`, from what each was late, in ns.
-pub fn timer_figures(cpu_ns: f64, mut late: Vec<u32>) -> Vec<f64> {
-    late.sort_unstable();
-    let n = late.len();
-    let us = |i: usize| f64::from(late[i]) / 1e3;
-    vec![cpu_ns / n as f64, us(n / 2), us(n / 100 * 99)]
+/// What timers were late, in ns and in the order in which they came.
+pub struct Lateness {
+    ns: Vec<AtomicU32>,
+    noted: AtomicUsize,
+}
+
+impl Lateness {
+    pub fn new(n: usize) -> Self {
+        let ns = (0..n).map(|_| AtomicU32::new(0)).collect();
+        Lateness { ns, noted: AtomicUsize::new(0) }
+    }
+
+    pub fn note(&self, late: Duration) {
+        self.ns[self.noted.fetch_add(1, Relaxed)].store(late.as_nanos() as u32, Relaxed);
+    }
+
+    /// The figures of the scenario `timers`.
+    pub fn figures(&self, cpu_ns: f64) -> Vec<f64> {
+        let mut late: Vec<u32> = self.ns.iter().map(|ns| ns.load(Relaxed)).collect();
+        late.sort_unstable();
+        let n = late.len();
+        let us = |i: usize| f64::from(late[i]) / 1e3;
+        vec![cpu_ns / n as f64, us(n / 2), us(n / 100 * 99)]
+    }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

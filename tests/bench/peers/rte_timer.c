@@ -32,8 +32,7 @@ note(struct rte_timer *timer, void *arg)
 {
 	unsigned int i = (unsigned int)(timer - timers);
 
-	late[i] = rte_rdtsc() - due[i];
-	fired++;
+	late[fired++] = rte_rdtsc() - due[i];
 }
 
 static int

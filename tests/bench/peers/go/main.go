@@ -150,17 +150,18 @@ func timers(int) []float64 {
 	const n, leastNs, rangeNs = 100000, 100000000, 900000000
 	var group sync.WaitGroup
 	late := make([]float64, n)
+	var noted atomic.Uint64
 	x := uint64(88172645463325252)
 	before := cpuNs()
 	group.Add(n)
 	for i := 0; i < n; i++ {
 		x = spin(x, 1)
-		go func(i int, d time.Duration) {
+		go func(d time.Duration) {
 			deadline := time.Now().Add(d)
 			time.Sleep(d)
-			late[i] = float64(time.Since(deadline).Nanoseconds()) / 1e3
+			late[noted.Add(1)-1] = float64(time.Since(deadline).Nanoseconds()) / 1e3
 			group.Done()
-		}(i, time.Duration(leastNs+x%rangeNs))
+		}(time.Duration(leastNs + x%rangeNs))
 	}
 	group.Wait()
 	cpu := (cpuNs() - before) / n

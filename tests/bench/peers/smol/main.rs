@@ -8,7 +8,7 @@ mod common;
 
 use std::future::{pending, Future};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{mpsc, Arc};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use smol::channel::{bounded, Sender};
 use smol::future::yield_now;
 use smol::{block_on, Executor, Timer};
 
-use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, timer_figures};
+use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Lateness};
 
 static EXECUTOR: Executor = Executor::new();
 
@@ -182,20 +182,20 @@ fn timers(_workers: usize) -> Vec<f64> {
     const TIMERS: usize = 100_000;
     const LEAST_NS: u64 = 100_000_000;
     const RANGE_NS: u64 = 900_000_000;
-    let late: Arc<Vec<AtomicU32>> = Arc::new((0..TIMERS).map(|_| AtomicU32::new(0)).collect());
+    let late = Arc::new(Lateness::new(TIMERS));
     let noted = late.clone();
     let before = cpu_ns();
     drive(async move {
         let mut x = 88172645463325252;
         let mut tasks = Vec::with_capacity(TIMERS);
-        for i in 0..TIMERS {
+        for _ in 0..TIMERS {
             x = spin(x, 1);
             let ns = LEAST_NS + x % RANGE_NS;
             let late = noted.clone();
             tasks.push(EXECUTOR.spawn(async move {
                 let deadline = Instant::now() + Duration::from_nanos(ns);
                 Timer::at(deadline).await;
-                late[i].store(deadline.elapsed().as_nanos() as u32, Relaxed);
+                late.note(deadline.elapsed());
             }));
         }
         for task in tasks {
@@ -203,7 +203,7 @@ fn timers(_workers: usize) -> Vec<f64> {
         }
     });
     let cpu = cpu_ns() - before;
-    timer_figures(cpu, late.iter().map(|l| l.load(Relaxed)).collect())
+    late.figures(cpu)
 }
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);

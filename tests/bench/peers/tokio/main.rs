@@ -8,7 +8,7 @@ mod common;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{mpsc, Arc};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc::channel, oneshot, Notify};
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
-use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, timer_figures};
+use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Lateness};
 
 /// Runs a future as a task, so on a worker, and waits for it here.
 fn drive<T, F>(rt: &Runtime, f: F) -> T
@@ -230,20 +230,20 @@ fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
     const TIMERS: usize = 100_000;
     const LEAST_NS: u64 = 100_000_000;
     const RANGE_NS: u64 = 900_000_000;
-    let late: Arc<Vec<AtomicU32>> = Arc::new((0..TIMERS).map(|_| AtomicU32::new(0)).collect());
+    let late = Arc::new(Lateness::new(TIMERS));
     let noted = late.clone();
     let before = cpu_ns();
     drive(rt, async move {
         let mut x = 88172645463325252;
         let mut handles = Vec::with_capacity(TIMERS);
-        for i in 0..TIMERS {
+        for _ in 0..TIMERS {
             x = spin(x, 1);
             let ns = LEAST_NS + x % RANGE_NS;
             let late = noted.clone();
             handles.push(tokio::spawn(async move {
                 let deadline = tokio::time::Instant::now() + Duration::from_nanos(ns);
                 sleep_until(deadline).await;
-                late[i].store(deadline.elapsed().as_nanos() as u32, Relaxed);
+                late.note(deadline.elapsed());
             }));
         }
         for handle in handles {
@@ -251,7 +251,7 @@ fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
         }
     });
     let cpu = cpu_ns() - before;
-    timer_figures(cpu, late.iter().map(|l| l.load(Relaxed)).collect())
+    late.figures(cpu)
 }
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
