@@ -56,17 +56,25 @@ def needed(scenario, result):
     return best * goal if scenario.higher_is_better else best / goal
 
 
+def floor_line(name, unit, value, floor, reach):
+    return (f"{name}: the goal asks for {value:.2f} {unit}, without a runtime "
+            f"it is {floor:.2f}: {'within reach' if reach else 'out of reach'}")
+
+
 def floor_lines(name, scenario, result):
-    """Whether the goal can be reached on this machine at all."""
+    """Whether the goals can be reached on this machine at all."""
     floor = result["programs"].get(FLOOR)
-    value = needed(scenario, result)
-    if floor is None or value is None:
+    if floor is None:
         return
-    floor = floor["median"]
-    reach = value <= floor if scenario.higher_is_better else value >= floor
-    yield (f"{name}: the goal asks for {value:.2f} {scenario.unit}, without a "
-           f"runtime it is {floor:.2f}: "
-           f"{'within reach' if reach else 'out of reach'}")
+    value, least = needed(scenario, result), floor["median"]
+    if value is not None:
+        yield floor_line(name, scenario.unit, value, least, value <= least
+                         if scenario.higher_is_better else value >= least)
+    for figure in scenario.more:
+        if figure.limit is not None and figure.unit in floor["more"]:
+            least = floor["more"][figure.unit]["median"]
+            yield floor_line(name, figure.unit, figure.limit, least,
+                             figure.limit >= least)
 
 
 def verdict_of(r):

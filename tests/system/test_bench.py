@@ -254,6 +254,19 @@ def the_floor_is_no_peer_and_says_whether_a_goal_can_be_reached():
     check(lines(2.5)[1].endswith("2.50: out of reach"), lines(2.5))
 
 
+def the_floor_of_further_figures_is_that_of_their_limits():
+    def measure(_setup, program):
+        return Sample(1.0, 0.0, (5.0, 20.0) if program == FLOOR else
+                      (5.0, 30.0))
+    scenario = made_up([], [], peers=[Peer(FLOOR, None, None)],
+                       measure=measure, more=(Figure("us p50", None),
+                                              Figure("us p99", 10)))
+    notes = list(table.notes("x", scenario, run(scenario)))
+    equal(notes, ["x: weir 30.00 us p99; goal 10: not reached",
+                  "x: the goal asks for 10.00 us p99, without a runtime it is "
+                  "20.00: out of reach"])
+
+
 def a_ratio_below_what_is_required_is_not_ok():
     for required, ok in ((1.9, True), (2.1, False), (None, True)):
         result = run(made_up([1.0] * 7, [2.0] * 7,
@@ -398,6 +411,7 @@ if __name__ == "__main__":
         peers_are_run_by_turns_if_they_are_there,
         the_best_peer_depends_on_what_is_better,
         the_floor_is_no_peer_and_says_whether_a_goal_can_be_reached,
+        the_floor_of_further_figures_is_that_of_their_limits,
         a_ratio_below_what_is_required_is_not_ok,
         rows_have_ratio_and_goal,
         the_goal_is_for_the_best_peer_whichever_it_is,

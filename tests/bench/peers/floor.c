@@ -33,6 +33,8 @@
 #define PARTNERS 1000u
 #define TRIPS 100u
 #define TIMERS 100000u
+#define LEAST_NS UINT64_C(100000000)
+#define RANGE_NS UINT64_C(900000000)
 #define SPINS 100000u
 #define SPIN_STEPS 470u
 #define ROUNDS_NS UINT64_C(400000000)
@@ -244,6 +246,25 @@ ping_pong_chan(void)
 	return (double)PARTNERS * TRIPS;
 }
 
+static uint64_t
+spin(uint64_t x, unsigned int n)
+{
+	while (n-- > 0) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+	}
+	return x;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* A task that sleeps: three lines, of which a timer is one. */
 struct sleeper {
 	_Alignas(64) atomic_uint_fast64_t state;
@@ -253,7 +274,9 @@ struct sleeper {
 
 _Static_assert(sizeof(struct sleeper) == 192, "three lines");
 
-static uint64_t due[TIMERS];
+static struct sleeper sleepers[TIMERS];
+static uint64_t due[TIMERS]; /* ns from when all wait */
+static double late[TIMERS];  /* us */
 
 static int
 by_due(const void *a, const void *b)
@@ -271,58 +294,94 @@ order_of_timers(void)
 	uint64_t x = UINT64_C(88172645463325252);
 	unsigned int i;
 
-	if (due[0] != 0)
-		return order;
 	for (i = 0; i < TIMERS; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		due[i] = x;
+		x = spin(x, 1);
+		due[i] = LEAST_NS + x % RANGE_NS;
 		order[i] = i;
 	}
 	qsort(order, TIMERS, sizeof(order[0]), by_due);
 	return order;
 }
 
-/*
- * No wheel: the order in which they are due is known before. Each task begins a
- * turn and waits, in the order in which they lie in memory; is woken, begins
- * another and ends, in that in which they are due.
- */
-static double
-timers(void)
+/* What a CPU counts its time by. */
+static uint64_t
+cycles(void)
 {
-	static struct sleeper sleepers[TIMERS];
-	static struct cell nobody;
-	const uint32_t *order = order_of_timers();
-	struct sleeper *s;
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t n;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(n));
+	return n;
+#endif
+}
+
+static double
+cycles_per_ns(void)
+{
+	uint64_t ns = now_ns(), began = cycles(), until = ns + ROUNDS_NS;
+	uint64_t end;
+
+	do
+		end = now_ns();
+	while (end < until);
+	return (double)(cycles() - began) / (double)(end - ns);
+}
+
+/* Fetches what its turn will touch. */
+static void
+fetch(const struct sleeper *s)
+{
 	unsigned int i;
 
+	for (i = 0; i < sizeof(*s); i += 64)
+		__builtin_prefetch((const char *)s + i, 1);
+}
+
+/*
+ * Each task begins a turn and waits, in the order in which they lie in memory;
+ * at its time it is woken, begins another and ends. No wheel: the order in which
+ * they are due is known before. Until a time comes this does nothing but look at
+ * the clock, so how late it is then is how late the machine made it.
+ */
+static void
+timers(void)
+{
+	const uint32_t *order = order_of_timers();
+	const double rate = cycles_per_ns();
+	static struct cell nobody;
+	struct sleeper *s;
+	uint64_t began, now, at, busy;
+	unsigned int i;
+
+	memset(sleepers, 1, sizeof(sleepers)); /* the memory is there */
+	began = cycles();
 	for (i = 0; i < TIMERS; i++) {
 		s = &sleepers[i];
 		memset(s->rest, 0, sizeof(s->rest));
 		*(void (*volatile *)(struct cell *)) & s->run = nothing;
 		swaps(&s->state, 2);
 	}
+	now = cycles();
+	busy = now - began;
+	began = now;
 	for (i = 0; i < TIMERS; i++) {
 		s = &sleepers[order[i]];
+		fetch(s);
+		at = began + (uint64_t)((double)due[order[i]] * rate);
+		while ((now = cycles()) < at)
+			;
+		late[i] = (double)(now - at) / rate / 1e3;
 		s->rest[21]++;
 		swaps(&s->state, 2);
 		s->run(&nobody);
 		swap(&s->state);
+		busy += cycles() - now;
 	}
-	return TIMERS;
-}
-
-static uint64_t
-spin(uint64_t x, unsigned int n)
-{
-	while (n-- > 0) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-	}
-	return x;
+	qsort(late, TIMERS, sizeof(late[0]), by_size);
+	printf("figures %.4f %.4f %.4f\n", (double)busy / rate / TIMERS,
+	       late[TIMERS / 2], late[TIMERS / 100 * 99]);
 }
 
 struct share {
@@ -388,16 +447,7 @@ static const struct {
 	{ "yield_many", yield_many },
 	{ "ping_pong_oneshot", ping_pong_oneshot },
 	{ "ping_pong_chan", ping_pong_chan },
-	{ "timers", timers },
 };
-
-static int
-by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double
 median_round(double (*round)(void))
@@ -430,6 +480,10 @@ main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "fan_out_steal") == 0) {
 		printf("figures %.4f\n", fan_out_steal(workers));
+		return 0;
+	}
+	if (strcmp(argv[1], "timers") == 0) {
+		timers();
 		return 0;
 	}
 	for (i = 0; i < 2 * CELLS; i++)
