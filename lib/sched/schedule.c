@@ -349,8 +349,8 @@ weir__cell_put(struct task *t)
 		put_elsewhere(node, t);
 		return;
 	}
-	cell_free(c->cells.pools, &c->cells, t);
 	atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
+	cell_free(c->cells.pools, &c->cells, t);
 }
 
 /*
@@ -428,10 +428,9 @@ weir__task_alloc(struct core *c, struct node *home,
 	return alloc_task(c, home, ops, state, attr, false);
 }
 
-void *
-weir__object_alloc(struct weir_runtime *rt, size_t size)
+static __rte_noinline void *
+object_alloc(struct weir_runtime *rt, struct core *c, size_t size)
 {
-	struct core *c = core_of(rt);
 	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
 	struct task *t = alloc_cell(c, home, size, c != NULL);
 
@@ -439,6 +438,23 @@ weir__object_alloc(struct weir_runtime *rt, size_t size)
 		return NULL;
 	t->home = &home->home;
 	return t->bytes;
+}
+
+void *
+weir__object_alloc(struct weir_runtime *rt, size_t size)
+{
+	struct core *c = core_of(rt);
+	struct task *t;
+
+	if (likely(c != NULL)) {
+		t = cell_take(&c->cells, size);
+		if (likely(t != NULL)) {
+			spawn_count_cells(rt, c, 1);
+			t->home = &c->worker->node->home;
+			return t->bytes;
+		}
+	}
+	return object_alloc(rt, c, size);
 }
 
 void

@@ -200,6 +200,7 @@ weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 	c->pools = p;
 	for (i = 0; i < CELL_CLASSES; i++)
 		stock_init(&c->stock[i]);
+	c->stock[CELL_CLASS_MALLOC] = (struct cell_stock){ .n = CELL_BATCH };
 }
 
 /* As one who has no stock. */

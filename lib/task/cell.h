@@ -68,7 +68,8 @@ struct cell_pools {
 
 struct cell_cache {
 	struct cell_pools *pools;
-	struct cell_stock stock[CELL_CLASSES];
+	/* One for each class; the last is always full: those are not kept. */
+	struct cell_stock stock[CELL_CLASSES + 1];
 };
 
 /*
@@ -113,7 +114,7 @@ stock_pop(struct cell_stock *s)
 }
 
 /* The size class of a state that is not too large for any. */
-static inline unsigned int
+static inline size_t
 cell_class(size_t state_size)
 {
 	static const uint8_t by_lines[] = { 0, 0, 0, 1, 2, 3, 3, 4, 4 };
@@ -122,22 +123,25 @@ cell_class(size_t state_size)
 	return by_lines[(size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE];
 }
 
+/* As weir__cell_alloc(), of the cache's pools, if there is one at hand. */
+static inline struct task *
+cell_take(struct cell_cache *c, size_t state_size)
+{
+	if (unlikely(state_size > CELL_STATE_MAX))
+		return NULL;
+	/* Its class has stayed. */
+	return (struct task *)stock_pop(&c->stock[cell_class(state_size)]);
+}
+
 /* As weir__cell_alloc(), without a call when there is one at hand. */
 static inline struct task *
 cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
 	struct task *t = NULL;
-	unsigned int cls;
 
-	if (likely(c != NULL && c->pools == p &&
-		   state_size <= CELL_STATE_MAX)) {
-		cls = cell_class(state_size);
-		t = (struct task *)stock_pop(&c->stock[cls]);
-		/* Its class has stayed. */
-		if (likely(t != NULL))
-			return t;
-	}
-	return weir__cell_alloc(p, c, state_size);
+	if (likely(c != NULL && c->pools == p))
+		t = cell_take(c, state_size);
+	return likely(t != NULL) ? t : weir__cell_alloc(p, c, state_size);
 }
 
 /* n of them, or as many as there is memory for: how many. */
@@ -152,12 +156,11 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
 static inline void
 cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {
-	unsigned int cls = t->size_class;
 	struct cell *cell = (struct cell *)t;
 	struct cell_stock *s;
 
-	if (likely(c != NULL && c->pools == p && cls < CELL_CLASSES)) {
-		s = &c->stock[cls];
+	if (likely(c != NULL && c->pools == p)) {
+		s = &c->stock[(size_t)t->size_class];
 		if (likely(s->n < CELL_BATCH - 1)) {
 			cell->next = s->head;
 			s->head = cell;

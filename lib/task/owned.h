@@ -95,6 +95,16 @@ bool
 weir__owned_insert_burst(struct owned_shard *s, struct task *const *tasks,
 			 unsigned int n);
 
+/* With the lock, which goes. */
+static inline void
+owned_unlink(struct owned_shard *s, struct task *t)
+{
+	list_remove(&t->owned);
+	atomic_u64_add_owner(&s->count, (uint64_t)-1);
+	lock_release(&s->lock);
+	owned_none(t);
+}
+
 /* False if it was never inserted: there is no reference to give back then. */
 static inline bool
 owned_remove(struct task *t)
@@ -105,10 +115,19 @@ owned_remove(struct task *t)
 		return false;
 	s = &t->home->owned.shards[t->shard];
 	lock_acquire(&s->lock);
-	list_remove(&t->owned);
-	atomic_u64_add_owner(&s->count, (uint64_t)-1);
-	lock_release(&s->lock);
-	owned_none(t);
+	owned_unlink(s, t);
+	return true;
+}
+
+/* The same without a wait. False also if others have the lock. */
+static inline bool
+owned_remove_at_once(struct task *t)
+{
+	struct owned_shard *s = &t->home->owned.shards[t->shard];
+
+	if (unlikely(t->shard == OWNED_NONE || !lock_take(&s->lock)))
+		return false;
+	owned_unlink(s, t);
 	return true;
 }
 

@@ -48,14 +48,27 @@ wake_joiner(struct task *t, unsigned int refs)
 		weir_waker_wake(waiter);
 }
 
-void
-weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
+/* Nobody will ask for the outcome. */
+static __rte_noinline void
+drop_outcome(struct task *t, unsigned int refs)
 {
-	drop_state(t);
-	task_hook(t, task_end);
-	t->outcome = outcome;
-	if (owned_remove(t))
-		refs++;
+	weir__join_drop_outcome(t);
+	if (state_ref_dec(&t->state, refs))
+		weir__cell_put(t);
+}
+
+/* The same where the references are the last ones. */
+static __rte_noinline void
+drop_last_outcome(struct task *t)
+{
+	weir__join_drop_outcome(t);
+	weir__cell_put(t);
+}
+
+/* It is off its list. */
+static __rte_always_inline void
+complete(struct task *t, unsigned int refs)
+{
 	switch (state_to_complete(&t->state, refs)) {
 	case STATE_COMPLETE_DONE:
 		break;
@@ -63,15 +76,52 @@ weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
 		wake_joiner(t, refs);
 		break;
 	case STATE_COMPLETE_DROP:
-		weir__join_drop_outcome(t);
-		if (state_ref_dec(&t->state, refs))
-			weir__cell_put(t);
+		drop_outcome(t, refs);
 		break;
 	case STATE_COMPLETE_LAST:
-		weir__join_drop_outcome(t);
-		weir__cell_put(t);
+		if (likely(t->outcome == 0 && t->ops->result_drop == NULL))
+			weir__cell_put(t);
+		else
+			drop_last_outcome(t);
 		break;
 	}
+}
+
+/* That of a task whose end others take part in. */
+static __rte_noinline void
+end_with_others(struct task *t, int32_t outcome, unsigned int refs)
+{
+	drop_state(t);
+	task_hook(t, task_end);
+	t->outcome = outcome;
+	if (owned_remove(t))
+		refs++;
+	complete(t, refs);
+}
+
+/* Its list is in use. */
+static __rte_noinline void
+end_behind_others(struct task *t, unsigned int refs)
+{
+	if (owned_remove(t))
+		refs++;
+	complete(t, refs);
+}
+
+/* All calls are tail calls, so that an end saves no registers. */
+void
+weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
+{
+	if (unlikely(t->ops->drop != NULL || t->hooked)) {
+		end_with_others(t, outcome, refs);
+		return;
+	}
+	t->outcome = outcome;
+	if (unlikely(!owned_remove_at_once(t))) {
+		end_behind_others(t, refs);
+		return;
+	}
+	complete(t, refs + 1);
 }
 
 void

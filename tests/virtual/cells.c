@@ -31,7 +31,7 @@ __wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 
 	/* Nothing is at hand, nor is there room: each cell comes through here. */
 	*c = (struct cell_cache){ .pools = p };
-	for (i = 0; i < CELL_CLASSES; i++)
+	for (i = 0; i < RTE_DIM(c->stock); i++)
 		c->stock[i].n = CELL_BATCH - 1;
 }
 
