@@ -111,9 +111,8 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 		return TASK_NEXT_NOTHING;
 	context_begin(ctx, t);
 	atomic_u32_add_owner(&t->polls, 1);
-	task_hook(t, task_before_poll);
-	rc = t->ops->poll(ctx, t->bytes);
-	task_hook(t, task_after_poll);
+	rc = likely(!t->hooked) ? t->ops->poll(ctx, t->bytes) :
+				  weir__task_poll_hooked(t, ctx);
 	context_resume(ctx);
 	ctx->task = NULL;
 	if (rc == WEIR_PENDING)

@@ -124,6 +124,17 @@ weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
 	complete(t, refs + 1);
 }
 
+int
+weir__task_poll_hooked(struct task *t, struct weir_context *ctx)
+{
+	int rc;
+
+	task_hook(t, task_before_poll);
+	rc = t->ops->poll(ctx, t->bytes);
+	task_hook(t, task_after_poll);
+	return rc;
+}
+
 void
 weir__task_run_blocking(struct task *t)
 {

@@ -222,6 +222,10 @@ context_look_behind_next(struct weir_context *ctx)
 void
 weir__task_end(struct task *t, int32_t outcome, unsigned int refs);
 
+/* Polls one that has hooks. */
+int
+weir__task_poll_hooked(struct task *t, struct weir_context *ctx);
+
 /* Runs a blocking job, or drops it if it was cancelled. */
 void
 weir__task_run_blocking(struct task *t);
