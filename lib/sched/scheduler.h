@@ -78,11 +78,12 @@ struct core {
 	uint64_t idle_since; /* TSC; see park.c, Q3 */
 	uint64_t idle_polls; /* tasks polled until then */
 
-	bool lifo_slot;	   /* weir_options.lifo_slot */
-	bool from_slot;	   /* the running task came through the LIFO slot */
-	bool local_first;  /* bound tasks have the next turn */
-	bool shared_first; /* so has the node's inject queue */
-	bool far_first;	   /* so have inject queues of nodes without workers */
+	bool lifo_slot;	       /* weir_options.lifo_slot */
+	bool from_slot;	       /* the running task came through the LIFO slot */
+	bool behind_from_slot; /* so did the one that looks again behind it */
+	bool local_first;      /* bound tasks have the next turn */
+	bool shared_first;     /* so has the node's inject queue */
+	bool far_first; /* so have inject queues of nodes without workers */
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;

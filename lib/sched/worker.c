@@ -327,23 +327,29 @@ send_back(struct core *c, struct task *t, bool resumed)
 
 /*
  * What runs behind a task that had its turn: the one that looks again behind it,
- * or else what it woke. NULL: nothing.
+ * or else what it woke. NULL: nothing. Who is resumed came as it came (H4).
  */
 static inline struct task *
 next_behind(struct core *c, struct task *looks_again, bool *resumed)
 {
 	struct task *t = c->behind;
+	bool from_slot = c->from_slot;
 
-	c->behind = looks_again;
 	*resumed = t != NULL;
-	if (t == NULL) {
+	if (t != NULL) {
+		c->from_slot = c->behind_from_slot;
+	} else {
 		t = c->lifo;
 		c->lifo = NULL;
+		c->from_slot = true;
 	}
+	c->behind = looks_again;
+	c->behind_from_slot = from_slot;
 	/* Another thread had the core meanwhile, and ran it (handoff.c). */
 	if (unlikely(t == NULL && looks_again != NULL)) {
 		t = looks_again;
 		c->behind = NULL;
+		c->from_slot = from_slot;
 		*resumed = true;
 	}
 	return t;
@@ -368,7 +374,6 @@ run_behind(struct core *c, struct task *looks_again)
 			send_back(c, t, resumed);
 			return;
 		}
-		c->from_slot = true;
 		c->ctx.next = c->behind != NULL ? &c->behind : &c->lifo;
 		looks_again = run_one(c, t, resumed) ? t : NULL;
 	}
