@@ -12,9 +12,10 @@
  *    one with its last-level cache, if there is one. Only when all of them are
  *    busy and work piles up is one told on another node.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
- *    itself came through it, for its first turn if it was resumed. One that awaits a single task, which it has just
- *    spawned, gets its turn at once; one that awaits many, which wait in queues,
- *    gets it behind them, instead of once for each.
+ *    itself came through it; if it was resumed, for its turn before. One that
+ *    awaits a single task, which it has just spawned, gets its turn at once; one
+ *    that awaits many, which wait in queues, gets it behind them, instead of once
+ *    for each.
  * H5 What a worker itself finds for an empty queue, by a poll of its sources, goes
  *    through the slot: it is run next whatever others do, and needs no swap.
  */
