@@ -15,12 +15,14 @@
  * the level below as a whole, since that has two turns: it is open. Its timers
  * move down a few at a time until the wheel comes to it.
  *
- * Empty slots are skipped by bitmaps: time that passes costs nothing.
+ * Empty slots are skipped by bitmaps: time that passes costs nothing. Nor does
+ * their memory, which is not touched before a timer comes.
  *
  * Invariants:
  * W1 On level k, whose slots count from tick 0 on, a timer's slot is less than
  *    WHEEL_SLOTS ahead of the one of `now`; it is that one on level 0 only.
- * W2 A bit of `used` is set if and only if its slot is not empty.
+ * W2 A bit of `used` is set if and only if its slot is not empty; only then is its
+ *    list there.
  * W3 at[k] is not after the tick at which a timer on level 0 is due, or the
  *    first slot of level k above opens or, if it is open, begins; `next` is not
  *    after any of them.
@@ -54,6 +56,15 @@ slot_list(struct wheel *w, unsigned int level, uint64_t slot)
 	return &w->slots[level * WHEEL_SLOTS + slot % WHEEL_SLOTS];
 }
 
+/* W2: a slot that is not in use has no list yet, or an empty one. */
+static bool
+slot_used(const struct wheel *w, unsigned int level, uint64_t slot)
+{
+	unsigned int i = slot % WHEEL_SLOTS;
+
+	return (w->used[level][i / 64] >> i % 64 & 1) != 0;
+}
+
 /* W1 */
 static unsigned int
 level_of(uint64_t now, uint64_t due)
@@ -79,8 +90,6 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 		for (j = 0; j < WHEEL_WORDS; j++)
 			w->used[i][j] = 0;
 	}
-	for (i = 0; i < WHEEL_LEVELS * WHEEL_SLOTS; i++)
-		list_init(&w->slots[i]);
 }
 
 /* W3: something is to be done on this level at that tick. */
@@ -111,7 +120,10 @@ place(struct wheel *w, struct wheel_timer *t)
 	slot = slot_at(due, level);
 	i = slot % WHEEL_SLOTS;
 	t->slot = (uint16_t)(level * WHEEL_SLOTS + i);
-	w->used[level][i / 64] |= UINT64_C(1) << i % 64;
+	if (!slot_used(w, level, slot)) {
+		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
+		list_init(&w->slots[t->slot]);
+	}
 	bound(w, level, level == 0 ? due : opens_at(level, slot));
 	return &w->slots[t->slot];
 }
@@ -176,15 +188,15 @@ move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 	struct list_link *head = slot_list(w, level, slot);
 	struct wheel_timer *t;
 
-	for (; n > 0 && !list_empty(head); n--) {
+	for (; n > 0 && slot_used(w, level, slot); n--) {
 		t = timer_of(head->prev);
 		unlink_timer(w, t);
 		list_push_front(place(w, t), &t->link);
 	}
-	if (list_empty(head))
-		w->open &= ~(1u << level);
-	else
+	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
+	else
+		w->open &= ~(1u << level);
 }
 
 /* A timer goes: as many move down on each level that has an open slot. */
@@ -291,11 +303,11 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 struct wheel_timer *
 weir__wheel_peek(struct wheel *w)
 {
-	struct list_link *head = slot_list(w, 0, w->at[0]);
+	uint64_t first = w->at[0];
 
-	return w->at[0] == WHEEL_NEVER || list_empty(head) ?
+	return first == WHEEL_NEVER || !slot_used(w, 0, first) ?
 		       NULL :
-		       timer_of(head->next);
+		       timer_of(slot_list(w, 0, first)->next);
 }
 
 void
@@ -303,10 +315,14 @@ weir__wheel_fetch(struct wheel *w, unsigned int far)
 {
 	unsigned int open, level, i;
 	struct list_link *l;
+	uint64_t slot;
 
 	for (open = w->open; open != 0; open &= open - 1) {
 		level = (unsigned int)__builtin_ctz(open);
-		l = slot_list(w, level, slot_at(w->now, level) + 1)->prev;
+		slot = slot_at(w->now, level) + 1;
+		if (!slot_used(w, level, slot))
+			continue;
+		l = slot_list(w, level, slot)->prev;
 		for (i = 0; i < far; i++)
 			l = l->prev;
 		rte_prefetch0(l);
