@@ -90,8 +90,7 @@ weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 	WEIR_ASSERT(n <= weir__run_queue_room_owner(q), "R1");
 	for (i = 0; i < n; i++)
 		run_queue_slot_set(q, tail + i, tasks[i]);
-	/* [queue:A3] */
-	atomic_u32_store(&q->tail, tail + n, RELEASE);
+	run_queue_publish_owner(q, tail + n);
 }
 
 /* Claims half of src, for a thief. Returns how many, from the real one of *head. */

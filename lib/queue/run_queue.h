@@ -109,6 +109,24 @@ run_queue_slot_set(struct run_queue *q, uint32_t i, struct task *t)
 	atomic_ptr_store(&q->slots[i & (RUN_QUEUE_SIZE - 1)], t, RELAXED);
 }
 
+/* Behind the last task. Owner. */
+static inline uint32_t
+run_queue_tail_owner(const struct run_queue *q)
+{
+	return atomic_u32_load(&q->tail, RELAXED);
+}
+
+/*
+ * Those in the slots up to `tail`, which were free, are in the queue from here on.
+ * Owner.
+ */
+static inline void
+run_queue_publish_owner(struct run_queue *q, uint32_t tail)
+{
+	/* [queue:A3] the slots, and the tasks behind them, before the index. */
+	atomic_u32_store(&q->tail, tail, RELEASE);
+}
+
 /* Adds a task at the back; false if the queue is full. Owner. */
 static inline bool
 run_queue_push_owner(struct run_queue *q, struct task *t)
@@ -123,8 +141,7 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 	if (unlikely(tail - run_queue_steal_of(head) >= RUN_QUEUE_SIZE))
 		return false;
 	run_queue_slot_set(q, tail, t);
-	/* [queue:A3] the slot, and the task behind it, before the index. */
-	atomic_u32_store(&q->tail, tail + 1, RELEASE);
+	run_queue_publish_owner(q, tail + 1);
 	return true;
 }
 

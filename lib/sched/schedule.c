@@ -27,9 +27,6 @@
 
 #include "sched/spawn.h"
 
-/* Tasks that have yielded and go back to the queue in one. */
-#define DEFERRED_BATCH 64u
-
 /*
  * Claims a sleeper of the node, and wakes it; one beside the calling worker, if
  * it can choose. False if there is none to tell.
@@ -185,27 +182,40 @@ weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 	}
 }
 
+/* There may be no room for all of them. */
+static __rte_noinline void
+schedule_one_by_one(struct core *c, struct task_chain *chain)
+{
+	struct task *t;
+
+	while ((t = task_chain_pop(chain)) != NULL)
+		schedule_back(c, t);
+}
+
 void
 weir__schedule_deferred(struct core *c)
 {
-	struct task *batch[DEFERRED_BATCH], *t, *next;
-	unsigned int n = 0;
+	struct worker *w = c->worker;
+	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
+	struct task_chain chain = c->deferred;
+	struct task *t, *next;
 
-	for (t = c->deferred.first; t != NULL; t = next) {
-		next = t->next;
-		if (unlikely(task_is_local(t))) {
-			task_chain_add(&c->local, t);
-			continue;
-		}
-		batch[n++] = t;
-		if (n == DEFERRED_BATCH) {
-			weir__schedule_batch(c, batch, n);
-			n = 0;
-		}
-	}
-	if (n > 0)
-		weir__schedule_batch(c, batch, n);
+	if (chain.n == 0)
+		return;
 	task_chain_init(&c->deferred);
+	if (unlikely(chain.n > weir__run_queue_room_owner(&w->queue))) {
+		schedule_one_by_one(c, &chain);
+		return;
+	}
+	for (t = chain.first; t != NULL; t = next) {
+		next = t->next;
+		if (unlikely(task_is_local(t)))
+			task_chain_add(&c->local, t);
+		else
+			run_queue_slot_set(&w->queue, tail++, t);
+	}
+	counter_add(&w->counters, local_schedules, tail - begin);
+	run_queue_publish_owner(&w->queue, tail);
 }
 
 /* Has the worker nothing to run that waits longer? */
