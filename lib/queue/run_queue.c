@@ -84,7 +84,7 @@ void
 weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 			     unsigned int n)
 {
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t tail = run_queue_tail_owner(q);
 	unsigned int i;
 
 	WEIR_ASSERT(n <= weir__run_queue_room_owner(q), "R1");

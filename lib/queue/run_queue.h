@@ -131,7 +131,7 @@ run_queue_publish_owner(struct run_queue *q, uint32_t tail)
 static inline bool
 run_queue_push_owner(struct run_queue *q, struct task *t)
 {
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t tail = run_queue_tail_owner(q);
 	/*
 	 * [queue:A1] pairs with the thief's end of copying: without it the owner
 	 * could overwrite a slot that is still being read.
@@ -166,7 +166,7 @@ static inline struct task *
 run_queue_pop_owner(struct run_queue *q)
 {
 	uint64_t head = atomic_u64_load(&q->head, RELAXED), next;
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t tail = run_queue_tail_owner(q);
 	uint32_t steal, real;
 
 	do {

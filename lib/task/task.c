@@ -87,6 +87,15 @@ complete(struct task *t, unsigned int refs)
 	}
 }
 
+/* Its list is in use, or it is on none. */
+static __rte_noinline void
+end_behind_others(struct task *t, unsigned int refs)
+{
+	if (owned_remove(t))
+		refs++;
+	complete(t, refs);
+}
+
 /* That of a task whose end others take part in. */
 static __rte_noinline void
 end_with_others(struct task *t, int32_t outcome, unsigned int refs)
@@ -94,18 +103,7 @@ end_with_others(struct task *t, int32_t outcome, unsigned int refs)
 	drop_state(t);
 	task_hook(t, task_end);
 	t->outcome = outcome;
-	if (owned_remove(t))
-		refs++;
-	complete(t, refs);
-}
-
-/* Its list is in use. */
-static __rte_noinline void
-end_behind_others(struct task *t, unsigned int refs)
-{
-	if (owned_remove(t))
-		refs++;
-	complete(t, refs);
+	end_behind_others(t, refs);
 }
 
 /* All calls are tail calls, so that an end saves no registers. */

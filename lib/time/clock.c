@@ -5,7 +5,7 @@
  *
  * A second has `hz` cycles, as EAL measured it. To cycles, seconds are converted
  * whole and the rest by itself, so the error is below a cycle however long the
- * clock has been running. To nanoseconds, which every look at the clock does, by a
+ * clock has been running. To nanoseconds, which each weir_clock_now() does, by a
  * factor: see clock_ns().
  */
 

@@ -55,7 +55,7 @@ clock_now(const struct clock *c)
 
 /*
  * Without a division, and exact but for what is cut off: a factor of 64 bits is
- * too large by so little that it adds less than a nanosecond in 300 years. Being
+ * too large by so little that it adds less than a nanosecond in 290 years. Being
  * rounded up, it never gives a time before that of weir__clock_cycles().
  */
 static inline uint64_t
