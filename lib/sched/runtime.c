@@ -6,8 +6,8 @@
  * M1 A runtime's memory goes when its owner has freed it and every cell is
  *    back: wakers and join handles may outlive it. `cells` counts cells that
  *    other threads than workers took minus those they gave back, plus OWNER
- *    while the owner holds the runtime. Workers count their own; when they are
- *    gone their sum is added. A thread inside block_on counts as a cell.
+ *    while the owner holds the runtime. Workers count their own, in their
+ *    caches; when they are gone their sum is added. A thread inside block_on counts as a cell.
  *    Whoever brings the count to zero takes everything down.
  */
 
@@ -452,7 +452,7 @@ weir_runtime_free(struct weir_runtime *rt)
 		return;
 	weir__telemetry_remove(rt);
 	for (i = 0; i < rt->nb_workers; i++)
-		cells += atomic_u64_load(&rt->workers[i]->cells, RELAXED);
+		cells += weir__cell_cache_taken(&rt->workers[i]->core->cells);
 	/* M1: the workers' share in, the owner's out. [runtime:A1] */
 	cells -= OWNER;
 	if (atomic_u64_fetch_add(&rt->cells, cells, ACQ_REL) + cells == 0)

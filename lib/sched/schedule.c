@@ -77,6 +77,13 @@ notify_any(struct node *node, const struct run_queue *queue)
 		notify_far(node);
 }
 
+/* Is there anybody to tell, or to look for? */
+static inline bool
+notify_is_due(const struct node *node)
+{
+	return !idle_all_awake(&node->idle) || node->rt->nb_nodes > 1;
+}
+
 static inline void
 notify(struct node *node, const struct run_queue *queue)
 {
@@ -85,7 +92,7 @@ notify(struct node *node, const struct run_queue *queue)
 	 * Without it, a sleeper could go to the kernel beside the work.
 	 */
 	atomic_light_fence();
-	if (unlikely(!idle_all_awake(&node->idle) || node->rt->nb_nodes > 1))
+	if (unlikely(notify_is_due(node)))
 		notify_any(node, queue);
 }
 
@@ -218,6 +225,62 @@ weir__schedule_deferred(struct core *c)
 	run_queue_publish_owner(&w->queue, tail);
 }
 
+/*
+ * What follows ends in the rare calls, so that the others save no registers. Where
+ * it comes from a spawn it gives the task back that was spawned.
+ */
+
+/* The queue is full. */
+static __rte_noinline struct task *
+queue_full(struct core *c, struct task *t, struct task *spawned)
+{
+	struct worker *w = c->worker;
+
+	push_full_queue(c, t);
+	if (c->ctx.running)
+		notify(w->node, &w->queue);
+	return spawned;
+}
+
+static __rte_noinline struct task *
+tell(struct core *c, struct task *spawned)
+{
+	notify_any(c->worker->node, &c->worker->queue);
+	return spawned;
+}
+
+static __rte_always_inline struct task *
+queue_here(struct core *c, struct task *t, struct task *spawned)
+{
+	struct worker *w = c->worker;
+
+	if (unlikely(!run_queue_push_owner(&w->queue, t)))
+		return queue_full(c, t, spawned);
+	/* Between tasks the worker counts what it got and tells then. */
+	if (unlikely(!c->ctx.running))
+		return spawned;
+	/* [sleep:F2] as in notify(). */
+	atomic_light_fence();
+	if (unlikely(notify_is_due(w->node)))
+		return tell(c, spawned);
+	return spawned;
+}
+
+static __rte_always_inline struct task *
+put_here(struct core *c, struct task *t, bool slot, struct task *spawned)
+{
+	struct task *prev;
+
+	if (likely(slot)) {
+		prev = c->lifo;
+		c->lifo = t;
+		if (prev == NULL)
+			return spawned;
+		t = prev;
+	}
+	return queue_here(c, t, spawned);
+}
+
 /* Has the worker nothing to run that waits longer? */
 static bool
 nothing_queued(const struct core *c)
@@ -226,35 +289,22 @@ nothing_queued(const struct core *c)
 	       weir__run_queue_len_any(&c->worker->queue) == 0;
 }
 
-/* H4, H5 */
-static inline bool
-through_slot(const struct core *c)
+/* Not from a poll: H4, H5. */
+static __rte_noinline struct task *
+put_between(struct core *c, struct task *t, struct task *spawned)
 {
-	if (unlikely(!c->lifo_slot))
-		return false;
-	if (likely(c->ctx.task != NULL))
-		return true;
-	return c->ctx.running ? c->from_slot : nothing_queued(c);
+	bool slot = c->ctx.running ? c->from_slot : nothing_queued(c);
+
+	return put_here(c, t, slot && c->lifo_slot, spawned);
 }
 
-static __rte_always_inline void
-schedule_here(struct core *c, struct task *t)
+static __rte_always_inline struct task *
+schedule_here(struct core *c, struct task *t, struct task *spawned)
 {
-	struct worker *w = c->worker;
-	struct task *prev;
-
-	counter_add(&w->counters, local_schedules, 1);
-	if (through_slot(c)) {
-		prev = c->lifo;
-		c->lifo = t;
-		if (prev == NULL)
-			return;
-		t = prev;
-	}
-	push_queue(c, t);
-	/* Between tasks the worker counts what it got and tells then. */
-	if (likely(c->ctx.running))
-		notify(w->node, &w->queue);
+	counter_add(&c->worker->counters, local_schedules, 1);
+	if (unlikely(c->ctx.task == NULL))
+		return put_between(c, t, spawned);
+	return put_here(c, t, c->lifo_slot, spawned);
 }
 
 /* To a worker's inbox, which may be retiring (workers.c, G1). */
@@ -291,7 +341,7 @@ static __rte_always_inline void
 place(struct node *node, struct core *c, struct task *t)
 {
 	if (likely(c != NULL && c->worker->node == node && !task_is_local(t)))
-		schedule_here(c, t);
+		schedule_here(c, t, t);
 	else
 		schedule_there(node, c, t);
 }
@@ -343,7 +393,6 @@ put_elsewhere(struct node *node, struct task *t)
 
 	if (c != NULL) {
 		cell_free(&node->home.cells, &c->cells, t);
-		atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
 	} else {
 		weir__cell_free(&node->home.cells, NULL, t);
 		weir__runtime_unref(rt);
@@ -360,7 +409,6 @@ weir__cell_put(struct task *t)
 		put_elsewhere(node, t);
 		return;
 	}
-	atomic_u64_add_owner(&c->worker->cells, (uint64_t)-1);
 	cell_free(c->cells.pools, &c->cells, t);
 }
 
@@ -403,31 +451,16 @@ weir__ops_valid(const struct weir_task_ops *ops)
 	return spawn_ops_valid(ops);
 }
 
-/*
- * A cell of a node, counted (runtime.c, M1). NULL: no memory. here: the core is
- * one of that node.
- */
-static inline struct task *
-alloc_cell(struct core *c, struct node *home, size_t size, bool here)
+/* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
+static struct task *
+alloc_cell(struct core *c, struct node *home, size_t size)
 {
 	struct task *t;
 
-	t = cell_alloc(here ? c->cells.pools : &home->home.cells,
-		       c != NULL ? &c->cells : NULL, size);
-	if (unlikely(t == NULL))
-		return NULL;
-	spawn_count_cells(home->rt, c, 1);
-	return t;
-}
-
-static __rte_always_inline struct task *
-alloc_task(struct core *c, struct node *home, const struct weir_task_ops *ops,
-	   const void *state, const struct weir_spawn_attr *attr, bool here)
-{
-	struct task *t = alloc_cell(c, home, ops->state_size, here);
-
-	if (likely(t != NULL))
-		spawn_init(t, home, ops, state, attr);
+	t = weir__cell_alloc(&home->home.cells, c != NULL ? &c->cells : NULL,
+			     size);
+	if (c == NULL && t != NULL)
+		spawn_count_cells(home->rt, 1);
 	return t;
 }
 
@@ -436,14 +469,20 @@ weir__task_alloc(struct core *c, struct node *home,
 		 const struct weir_task_ops *ops, const void *state,
 		 const struct weir_spawn_attr *attr)
 {
-	return alloc_task(c, home, ops, state, attr, false);
+	struct task *t = alloc_cell(c, home, ops->state_size);
+
+	if (t == NULL)
+		return NULL;
+	spawn_init(t, home, ops, attr, SPAWN_JOINED);
+	spawn_state(t, state, ops->state_size);
+	return t;
 }
 
 static __rte_noinline void *
 object_alloc(struct weir_runtime *rt, struct core *c, size_t size)
 {
 	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
-	struct task *t = alloc_cell(c, home, size, c != NULL);
+	struct task *t = alloc_cell(c, home, size);
 
 	if (unlikely(t == NULL))
 		return NULL;
@@ -460,7 +499,6 @@ weir__object_alloc(struct weir_runtime *rt, size_t size)
 	if (likely(c != NULL)) {
 		t = cell_take(&c->cells, size);
 		if (likely(t != NULL)) {
-			spawn_count_cells(rt, c, 1);
 			t->home = &c->worker->node->home;
 			return t->bytes;
 		}
@@ -479,7 +517,7 @@ weir__task_announce(struct core *c, struct task *t)
 {
 	struct weir_runtime *rt = node_of_home(t->home)->rt;
 
-	spawn_announce(rt, c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
+	spawn_announce(c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
 }
 
 /* Nobody else has seen the task. */
@@ -491,79 +529,116 @@ weir__spawn_refuse(struct task *t, enum spawn how)
 		weir_join_detach((struct weir_join *)t);
 }
 
-/*
- * 0 or -errno. here: on the home node, by its worker. What is detached may be gone
- * at the end.
- */
-static __rte_always_inline int
-spawn(struct weir_runtime *rt, struct core *c, struct node *home,
-      const struct weir_task_ops *ops, const void *state,
-      const struct weir_spawn_attr *attr, enum spawn how, bool here,
-      struct task **spawned)
+/* A task's list is in use, or closed; it goes on from there. */
+static __rte_noinline struct task *
+spawn_behind_others(struct core *c, struct task *t, enum spawn how)
 {
-	struct task *t = alloc_task(c, home, ops, state, attr, here);
-	struct owned_shard *shard;
+	if (unlikely(!owned_insert(c->shard, t))) {
+		weir__spawn_refuse(t, how);
+		return t;
+	}
+	return schedule_here(c, t, t);
+}
 
-	if (unlikely(t == NULL))
+/*
+ * A cell for one that is spawned by a worker of its node with nothing special: so
+ * that it saves no registers, there is no call but at the end. NULL: it is not as
+ * simple as that.
+ */
+static __rte_always_inline struct task *
+simple_cell(struct core *c, const struct weir_task_ops *ops,
+	    const struct weir_spawn_attr *attr)
+{
+	if (unlikely(c == NULL || attr != NULL || !spawn_ops_valid(ops) ||
+		     ops->poll == NULL || !spawn_is_small(ops->state_size) ||
+		     c->worker->node->home.hooks != NULL))
+		return NULL;
+	return cell_take(&c->cells, ops->state_size);
+}
+
+/* With that cell. What is detached may be gone at the end. */
+static __rte_always_inline struct task *
+spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
+	     const void *state, enum spawn how)
+{
+	struct worker *w = c->worker;
+
+	spawn_init(t, w->node, ops, &spawn_attr_none, how);
+	spawn_state_small(t, state, ops->state_size);
+	spawn_number(c, t, spawn_ids(w->rt, c, 1), woken_now(w->rt, c));
+	if (unlikely(!owned_insert_at_once(c->shard, t)))
+		return spawn_behind_others(c, t, how);
+	return schedule_here(c, t, t);
+}
+
+/* The same for all others. Returns 0 or -errno. */
+static int
+spawn_anyhow(struct weir_runtime *rt, struct core *c,
+	     const struct weir_task_ops *ops, const void *state,
+	     const struct weir_spawn_attr *attr, enum spawn how,
+	     struct task **spawned)
+{
+	struct node *home;
+	struct task *t;
+
+	if (!spawn_ops_valid(ops) || ops->poll == NULL)
+		return -EINVAL;
+	if (attr == NULL)
+		attr = &spawn_attr_none;
+	home = weir__home_of(rt, c, attr);
+	if (home == NULL)
+		return -EINVAL;
+	t = weir__task_alloc(c, home, ops, state, attr);
+	if (t == NULL)
 		return -ENOMEM;
 	*spawned = t;
 	if (how == SPAWN_DETACHED)
 		state_detach(&t->state);
-	spawn_announce(rt, c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
-	shard = here ? c->shard :
-		       owned_shard_of(&home->home.owned,
-				      spawn_shard_hint(c, t->id));
-	if (unlikely(!owned_insert(shard, t)))
-		weir__spawn_refuse(t, how);
-	else if (here)
-		schedule_here(c, t);
-	else
+	weir__task_announce(c, t);
+	if (owned_insert(owned_shard_of(&home->home.owned,
+					spawn_shard_hint(c, t->id)),
+			 t))
 		weir__place(t);
+	else
+		weir__spawn_refuse(t, how);
 	return 0;
 }
 
-static __rte_noinline int
-spawn_there(struct weir_runtime *rt, struct core *c,
-	    const struct weir_task_ops *ops, const void *state,
-	    const struct weir_spawn_attr *attr, enum spawn how,
-	    struct task **spawned)
+static __rte_noinline struct weir_join *
+spawn_joined(struct weir_runtime *rt, struct core *c,
+	     const struct weir_task_ops *ops, const void *state,
+	     const struct weir_spawn_attr *attr)
 {
-	struct node *home = weir__home_of(rt, c, attr);
+	struct task *t;
+	int rc = spawn_anyhow(rt, c, ops, state, attr, SPAWN_JOINED, &t);
 
-	if (home == NULL)
-		return -EINVAL;
-	return spawn(rt, c, home, ops, state, attr, how, false, spawned);
+	if (rc < 0) {
+		rte_errno = -rc;
+		return NULL;
+	}
+	return (struct weir_join *)t;
 }
 
-static __rte_always_inline int
-spawn_anywhere(struct weir_runtime *rt, const struct weir_task_ops *ops,
-	       const void *state, const struct weir_spawn_attr *attr,
-	       enum spawn how, struct task **spawned)
+static __rte_noinline int
+spawn_detached(struct weir_runtime *rt, struct core *c,
+	       const struct weir_task_ops *ops, const void *state,
+	       const struct weir_spawn_attr *attr)
 {
-	struct core *c = core_of(rt);
+	struct task *t;
 
-	if (unlikely(!spawn_ops_valid(ops) || ops->poll == NULL))
-		return -EINVAL;
-	if (unlikely(c == NULL || attr != NULL))
-		return spawn_there(rt, c, ops, state,
-				   attr != NULL ? attr : &spawn_attr_none, how,
-				   spawned);
-	return spawn(rt, c, c->worker->node, ops, state, &spawn_attr_none, how,
-		     true, spawned);
+	return spawn_anyhow(rt, c, ops, state, attr, SPAWN_DETACHED, &t);
 }
 
 struct weir_join *
 weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		const void *state, const struct weir_spawn_attr *attr)
 {
-	struct task *t;
-	int rc = spawn_anywhere(rt, ops, state, attr, SPAWN_JOINED, &t);
+	struct core *c = core_of(rt);
+	struct task *t = simple_cell(c, ops, attr);
 
-	if (unlikely(rc < 0)) {
-		rte_errno = -rc;
-		return NULL;
-	}
-	return (struct weir_join *)t;
+	if (unlikely(t == NULL))
+		return spawn_joined(rt, c, ops, state, attr);
+	return (struct weir_join *)spawn_simple(c, t, ops, state, SPAWN_JOINED);
 }
 
 int
@@ -571,7 +646,11 @@ weir_task_spawn_detached(struct weir_runtime *rt,
 			 const struct weir_task_ops *ops, const void *state,
 			 const struct weir_spawn_attr *attr)
 {
-	struct task *t;
+	struct core *c = core_of(rt);
+	struct task *t = simple_cell(c, ops, attr);
 
-	return spawn_anywhere(rt, ops, state, attr, SPAWN_DETACHED, &t);
+	if (unlikely(t == NULL))
+		return spawn_detached(rt, c, ops, state, attr);
+	spawn_simple(c, t, ops, state, SPAWN_DETACHED);
+	return 0;
 }

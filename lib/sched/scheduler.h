@@ -138,8 +138,6 @@ struct worker {
 	struct inject inbox;
 	struct counters counters;
 	uint64_t id_base; /* of the tasks that it spawns */
-	/* Cells this worker took minus those it gave back. Its own. */
-	struct atomic_u64 cells;
 
 	struct run_queue queue;
 	struct timers timers;

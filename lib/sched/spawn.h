@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <rte_atomic.h>
+
 #include "sched/scheduler.h"
 
 /* For those who give none. The compiler sees what is in it. */
@@ -36,22 +38,21 @@ struct node *
 weir__home_of(const struct weir_runtime *rt, const struct core *c,
 	      const struct weir_spawn_attr *attr);
 
-/* New cells are taken: see runtime.c, M1. */
+/* Another than a worker has taken cells: see runtime.c, M1. */
 static inline void
-spawn_count_cells(struct weir_runtime *rt, struct core *c, unsigned int n)
+spawn_count_cells(struct weir_runtime *rt, unsigned int n)
 {
-	if (c != NULL)
-		atomic_u64_add_owner(&c->worker->cells, n);
-	else
-		atomic_u64_fetch_add(&rt->cells, n, RELAXED);
+	atomic_u64_fetch_add(&rt->cells, n, RELAXED);
 }
 
-/* Fills in a new cell. */
+/* Fills in a new cell, but for its state. */
 static inline void
 spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops,
-	   const void *state, const struct weir_spawn_attr *attr)
+	   const struct weir_spawn_attr *attr, enum spawn how)
 {
 	state_init(&t->state);
+	if (how == SPAWN_DETACHED)
+		state_detach(&t->state);
 	t->ops = ops;
 	t->home = &home->home;
 	t->worker = (uint16_t)attr->worker;
@@ -59,10 +60,55 @@ spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops,
 	t->hooked = false;
 	t->join_waiter = NULL;
 	atomic_u32_store(&t->polls, 0, RELAXED);
-	if (state != NULL)
-		memcpy(t->bytes, state, ops->state_size);
-	else if (ops->state_size > 0)
-		memset(t->bytes, 0, ops->state_size);
+}
+
+/* from: NULL, or what the state is to be; else it is zero. */
+static inline void
+spawn_state(struct task *t, const void *from, size_t size)
+{
+	if (from != NULL)
+		memcpy(t->bytes, from, size);
+	else if (size > 0)
+		memset(t->bytes, 0, size);
+}
+
+/* Larger: those are copied faster by the library. */
+#define SPAWN_SMALL_MAX 128u
+
+/* Is it as most are, nothing or some pointers? */
+static inline bool
+spawn_is_small(size_t size)
+{
+	return size == 0 || (size >= 8 && size <= SPAWN_SMALL_MAX);
+}
+
+/*
+ * As spawn_state() for one that is small, without a call, which the barriers keep
+ * the compiler from: in moves of which the last two may overlap. A cell's room is
+ * a multiple of 16.
+ */
+static inline void
+spawn_state_small(struct task *t, const void *from, size_t size)
+{
+	const uint8_t *bytes = from;
+	size_t i;
+
+	if (bytes == NULL) {
+		for (i = 0; i < size; i += 16) {
+			memset(t->bytes + i, 0, 16);
+			rte_compiler_barrier();
+		}
+	} else if (size >= 16) {
+		for (i = 0; i < size - 16; i += 16) {
+			memcpy(t->bytes + i, bytes + i, 16);
+			rte_compiler_barrier();
+		}
+		memcpy(t->bytes + size - 16, bytes + size - 16, 16);
+	} else if (size > 0) {
+		memcpy(t->bytes, bytes, 8);
+		rte_compiler_barrier();
+		memcpy(t->bytes + size - 8, bytes + size - 8, 8);
+	}
 }
 
 /*
@@ -83,15 +129,22 @@ spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)
 	return w->id_base + before + 1;
 }
 
-/* It will be started, or refused: gives it its id and tells the hook. */
+/* It will be started, or refused: gives it its id. */
 static inline void
-spawn_announce(const struct weir_runtime *rt, const struct core *c,
-	       struct task *t, uint64_t id, uint32_t stamp)
+spawn_number(const struct core *c, struct task *t, uint64_t id, uint32_t stamp)
 {
 	t->id = id;
 	TRACE_FP(task_spawn, t->id, t->ops->name,
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
 	note_woken_at(c, t, stamp);
+}
+
+/* The same, and the hook is told. */
+static inline void
+spawn_announce(const struct core *c, struct task *t, uint64_t id,
+	       uint32_t stamp)
+{
+	spawn_number(c, t, id, stamp);
 	if (unlikely(t->home->hooks != NULL)) {
 		t->hooked = true;
 		task_hook(t, task_spawn);

@@ -59,20 +59,21 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	uint64_t id;
 
 	n = weir__cell_alloc_burst(&b->home->home.cells,
-				   b->here ? &c->cells : NULL, size, tasks, n);
+				   c != NULL ? &c->cells : NULL, size, tasks,
+				   n);
 	if (unlikely(n == 0))
 		return 0;
-	spawn_count_cells(b->rt, c, n);
+	if (c == NULL)
+		spawn_count_cells(b->rt, n);
 	id = spawn_ids(b->rt, c, n);
 	stamp = woken_now(b->rt, c);
 	for (i = 0; i < n; i++) {
-		spawn_init(tasks[i], b->home, b->ops,
-			   states != NULL ? states + i * size : NULL, b->attr);
-		if (b->how == SPAWN_DETACHED)
-			state_detach(&tasks[i]->state);
-		else
+		spawn_init(tasks[i], b->home, b->ops, b->attr, b->how);
+		spawn_state(tasks[i], states != NULL ? states + i * size : NULL,
+			    size);
+		if (b->how == SPAWN_JOINED)
 			joins[i] = (struct weir_join *)tasks[i];
-		spawn_announce(b->rt, c, tasks[i], id + i, stamp);
+		spawn_announce(c, tasks[i], id + i, stamp);
 	}
 	if (likely(weir__owned_insert_burst(
 		    owned_shard_of(&b->home->home.owned,

@@ -95,8 +95,11 @@ put_batch(struct cell_depot *d, struct cell *batch)
 	d->batches = batch;
 }
 
-/* A stock that is out gets a batch, or as many that are new. With the lock. */
-static bool
+/*
+ * A stock that is out gets a batch, or as many that are new. Returns how many. With
+ * the lock.
+ */
+static unsigned int
 refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 {
 	struct cell_chunk *chunk = d->open;
@@ -105,10 +108,10 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 	if (batch != NULL) {
 		d->batches = batch->next_batch;
 		s->spare = batch;
-		return true;
+		return CELL_BATCH;
 	}
 	if (chunk == NULL)
-		return false;
+		return 0;
 	s->fresh = chunk->fresh;
 	chunk->fresh = RTE_MIN(chunk->fresh + CELL_BATCH * size, chunk->end);
 	s->fresh_end = chunk->fresh;
@@ -117,7 +120,7 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 		chunk->next = d->full;
 		d->full = chunk;
 	}
-	return true;
+	return (unsigned int)((size_t)(s->fresh_end - s->fresh) / size);
 }
 
 /* C4: without the lock. */
@@ -198,9 +201,29 @@ weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 	unsigned int i;
 
 	c->pools = p;
+	c->nb_cells = 0;
 	for (i = 0; i < CELL_CLASSES; i++)
 		stock_init(&c->stock[i]);
 	c->stock[CELL_CLASS_MALLOC] = (struct cell_stock){ .n = CELL_BATCH };
+}
+
+/* Those that it holds. */
+static size_t
+stock_cells(const struct cell_stock *s, size_t size)
+{
+	return s->n + (s->spare != NULL ? CELL_BATCH : 0) +
+	       (size_t)(s->fresh_end - s->fresh) / size;
+}
+
+uint64_t
+weir__cell_cache_taken(const struct cell_cache *c)
+{
+	uint64_t n = c->nb_cells;
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++)
+		n -= stock_cells(&c->stock[i], class_sizes[i]);
+	return n;
 }
 
 /* As one who has no stock. */
@@ -234,7 +257,7 @@ take_locked(struct cell_depot *d, size_t size)
 {
 	void *cell = stock_take(&d->shared, size);
 
-	if (cell == NULL && refill(d, &d->shared, size))
+	if (cell == NULL && refill(d, &d->shared, size) > 0)
 		cell = stock_take(&d->shared, size);
 	return cell;
 }
@@ -251,25 +274,29 @@ take_shared(struct cell_depot *d, size_t size)
 }
 
 static void *
-take_refilled(struct cell_depot *d, struct cell_stock *s, size_t size)
+take_refilled(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
 {
+	struct cell_stock *s = &c->stock[cls];
+
 	lock_acquire(&d->lock);
-	refill(d, s, size);
+	c->nb_cells += refill(d, s, class_sizes[cls]);
 	lock_release(&d->lock);
-	return stock_take(s, size);
+	return stock_take(s, class_sizes[cls]);
 }
 
-/* Whoever has no stock has s NULL. NULL: no memory. */
+/* own: the cache is one of these pools. NULL: no memory. */
 static void *
-take(struct cell_depot *d, struct cell_stock *s, size_t size,
-     unsigned int socket)
+take(struct cell_pools *p, struct cell_cache *c, bool own, unsigned int cls)
 {
+	struct cell_depot *d = &p->depot[cls];
+	const size_t size = class_sizes[cls];
 	void *cell;
 
 	do {
-		cell = s != NULL ? take_refilled(d, s, size) :
-				   take_shared(d, size);
-	} while (cell == NULL && grow(d, size, GROW_CELLS, socket));
+		cell = own ? take_refilled(d, c, cls) : take_shared(d, size);
+	} while (cell == NULL && grow(d, size, GROW_CELLS, p->socket));
+	if (cell != NULL && c != NULL && !own)
+		c->nb_cells++;
 	return cell;
 }
 
@@ -292,23 +319,23 @@ alloc_large(const struct cell_pools *p, size_t state_size)
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
-	struct cell_stock *s = NULL;
+	const bool own = c != NULL && c->pools == p;
 	struct task *t = NULL;
 	unsigned int cls;
 
-	if (state_size > CELL_STATE_MAX)
-		return alloc_large(p, state_size);
+	if (state_size > CELL_STATE_MAX) {
+		t = alloc_large(p, state_size);
+		if (t != NULL && c != NULL)
+			c->nb_cells++;
+		return t;
+	}
 	cls = cell_class(state_size);
-	if (c != NULL && c->pools == p) {
-		s = &c->stock[cls];
-		t = stock_take(s, class_sizes[cls]);
-	}
-	if (t == NULL) {
-		t = take(&p->depot[cls], s, class_sizes[cls], p->socket);
-		if (t == NULL)
-			return NULL;
-	}
-	t->size_class = cls & 7;
+	if (own)
+		t = stock_take(&c->stock[cls], class_sizes[cls]);
+	if (t == NULL)
+		t = take(p, c, own, cls);
+	if (t != NULL)
+		t->size_class = cls & 7;
 	return t;
 }
 
@@ -340,8 +367,11 @@ weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 {
 	unsigned int i = 0;
 
-	if ((c == NULL || c->pools != p) && state_size <= CELL_STATE_MAX)
+	if ((c == NULL || c->pools != p) && state_size <= CELL_STATE_MAX) {
 		i = take_some_shared(p, state_size, tasks, n);
+		if (c != NULL)
+			c->nb_cells += i;
+	}
 	for (; i < n; i++) {
 		tasks[i] = cell_alloc(p, c, state_size);
 		if (unlikely(tasks[i] == NULL))
@@ -350,28 +380,40 @@ weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 	return i;
 }
 
+/* To the shared ones, or to the heap. */
+static void
+free_elsewhere(struct cell_pools *p, struct task *t)
+{
+	unsigned int cls = t->size_class;
+	void *cell = t;
+
+	if (cls != CELL_CLASS_MALLOC) {
+		put_shared(&p->depot[cls], cell);
+		return;
+	}
+	race_release(RACE_HEAP);
+	rte_free(cell);
+}
+
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {
 	unsigned int cls = t->size_class;
 	struct cell_depot *d;
 	struct cell *batch;
-	void *cell = t;
 
-	if (unlikely(cls == CELL_CLASS_MALLOC)) {
-		race_release(RACE_HEAP);
-		rte_free(cell);
+	if (unlikely(c == NULL || c->pools != p || cls == CELL_CLASS_MALLOC)) {
+		free_elsewhere(p, t);
+		if (c != NULL)
+			c->nb_cells--;
 		return;
 	}
+	batch = stock_put(&c->stock[cls], t);
+	if (likely(batch == NULL))
+		return;
 	d = &p->depot[cls];
-	if (unlikely(c == NULL || c->pools != p)) {
-		put_shared(d, cell);
-		return;
-	}
-	batch = stock_put(&c->stock[cls], cell);
-	if (unlikely(batch != NULL)) {
-		lock_acquire(&d->lock);
-		put_batch(d, batch);
-		lock_release(&d->lock);
-	}
+	lock_acquire(&d->lock);
+	put_batch(d, batch);
+	lock_release(&d->lock);
+	c->nb_cells -= CELL_BATCH;
 }

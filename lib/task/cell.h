@@ -68,6 +68,8 @@ struct cell_pools {
 
 struct cell_cache {
 	struct cell_pools *pools;
+	/* What came into its hands from elsewhere, less what went there. */
+	uint64_t nb_cells;
 	/* One for each class; the last is always full: those are not kept. */
 	struct cell_stock stock[CELL_CLASSES + 1];
 };
@@ -86,6 +88,12 @@ weir__cell_pools_fini(struct cell_pools *p);
 
 void
 weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
+/*
+ * Cells that its worker took, less those that it gave back: of other pools and in
+ * bursts too. They may be fewer than none.
+ */
+uint64_t
+weir__cell_cache_taken(const struct cell_cache *c);
 /* Gives what it has to the pools, which are there still. */
 void
 weir__cell_cache_fini(struct cell_cache *c);

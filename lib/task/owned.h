@@ -68,18 +68,12 @@ owned_shard_of(struct owned *o, unsigned int hint)
 	return &o->shards[hint & (o->nb_shards - 1)];
 }
 
-/*
- * Takes the list's reference of a new task. False if the list is closed: the
- * task was not inserted.
- */
+/* With the lock, which goes. */
 static inline bool
-owned_insert(struct owned_shard *s, struct task *t)
+owned_link(struct owned_shard *s, struct task *t)
 {
-	bool bound;
+	bool bound = !s->closed;
 
-	t->shard = s->index;
-	lock_acquire(&s->lock);
-	bound = !s->closed;
 	if (likely(bound)) {
 		list_push_back(&s->tasks, &t->owned);
 		atomic_u64_add_owner(&s->count, 1);
@@ -88,6 +82,26 @@ owned_insert(struct owned_shard *s, struct task *t)
 	if (unlikely(!bound))
 		owned_none(t);
 	return bound;
+}
+
+/*
+ * Takes the list's reference of a new task. False if the list is closed: the
+ * task was not inserted.
+ */
+static inline bool
+owned_insert(struct owned_shard *s, struct task *t)
+{
+	t->shard = s->index;
+	lock_acquire(&s->lock);
+	return owned_link(s, t);
+}
+
+/* The same without a wait. False also if others have the lock. */
+static inline bool
+owned_insert_at_once(struct owned_shard *s, struct task *t)
+{
+	t->shard = s->index;
+	return likely(lock_take(&s->lock)) && owned_link(s, t);
 }
 
 /* The same for n tasks: all or none. */
