@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include <rte_atomic.h>
-
 #include "sched/scheduler.h"
 
 /* For those who give none. The compiler sees what is in it. */
@@ -96,17 +94,17 @@ spawn_state_small(struct task *t, const void *from, size_t size)
 	if (bytes == NULL) {
 		for (i = 0; i < size; i += 16) {
 			memset(t->bytes + i, 0, 16);
-			rte_compiler_barrier();
+			weir_compiler_barrier();
 		}
 	} else if (size >= 16) {
 		for (i = 0; i < size - 16; i += 16) {
 			memcpy(t->bytes + i, bytes + i, 16);
-			rte_compiler_barrier();
+			weir_compiler_barrier();
 		}
 		memcpy(t->bytes + size - 16, bytes + size - 16, 16);
 	} else if (size > 0) {
 		memcpy(t->bytes, bytes, 8);
-		rte_compiler_barrier();
+		weir_compiler_barrier();
 		memcpy(t->bytes + size - 8, bytes + size - 8, 8);
 	}
 }

@@ -184,6 +184,46 @@ cache_flows_over_into_the_pool(void **state)
 	give_all(cells, CELLS - 2 * CELL_BATCH, NULL);
 }
 
+/* Those that it has at hand are not counted, and those of others are. */
+static void
+cache_counts_what_was_taken(void **state)
+{
+	struct task *cells[MANY];
+	struct cell_pools other;
+
+	assert_int_equal(weir__cell_pools_init(&other, 0, CELLS), 0);
+	take_all(cells, MANY, &cache);
+	assert_int_equal(weir__cell_cache_taken(&cache), MANY);
+	give_all(cells, 1, &cache);
+	assert_int_equal(weir__cell_cache_taken(&cache), MANY - 1);
+	give_all(cells + 1, MANY - 1, &cache);
+	assert_int_equal(weir__cell_cache_taken(&cache), 0);
+	/* Through other hands. */
+	take_all(cells, MANY, NULL);
+	give_all(cells, MANY, &cache);
+	assert_int_equal(weir__cell_cache_taken(&cache), (uint64_t)-MANY);
+	take_all(cells, MANY, &cache);
+	give_all(cells, MANY, NULL);
+	assert_int_equal(weir__cell_cache_taken(&cache), 0);
+	/* In bursts, of its own pools and of others; and of the heap's. */
+	assert_int_equal(weir__cell_alloc_burst(&pools, &cache, 0, cells, 100),
+			 100);
+	assert_int_equal(
+		weir__cell_alloc_burst(&other, &cache, 0, cells + 100, 100),
+		100);
+	cells[200] = weir__cell_alloc(&other, &cache, 300);
+	cells[201] = weir__cell_alloc(&pools, &cache, 100000);
+	assert_int_equal(weir__cell_cache_taken(&cache), 202);
+	weir__cell_free(&pools, &cache, cells[201]);
+	weir__cell_free(&other, &cache, cells[200]);
+	give_all(cells, 100, &cache);
+	assert_int_equal(weir__cell_cache_taken(&cache), 100);
+	while (weir__cell_cache_taken(&cache) > 0)
+		weir__cell_free(&other, &cache,
+				cells[99 + weir__cell_cache_taken(&cache)]);
+	weir__cell_pools_fini(&other);
+}
+
 static void
 failed_init_leaves_nothing(void **state)
 {
@@ -305,6 +345,7 @@ main(void)
 		TEST(cache_gives_back_what_was_freed_last),
 		TEST(cache_serves_its_own_pools_only),
 		TEST(cache_flows_over_into_the_pool),
+		TEST(cache_counts_what_was_taken),
 		TEST(failed_init_leaves_nothing),
 		TEST(huge_state_gets_no_cell),
 		TEST(size_of_a_cell_does_not_wrap),

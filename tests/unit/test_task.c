@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -348,6 +349,164 @@ state_is_zeroed_without_one(void **state)
 	}
 }
 
+/* States of every size; the first byte is the size and each is one more. */
+#define SIZES 256u
+
+static struct atomic_u32 whole; /* states that arrived */
+
+static void
+fill(uint8_t *bytes, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		bytes[i] = (uint8_t)(size + i);
+}
+
+static int
+expect_bytes(struct weir_context *ctx, void *state)
+{
+	const uint8_t *bytes = state;
+	size_t i, size = bytes[0];
+
+	for (i = 0; i < size; i++)
+		if (bytes[i] != (uint8_t)(size + i))
+			return -EINVAL;
+	rig_add(&whole, 1);
+	return WEIR_DONE;
+}
+
+/* The parent; its children's handles are its result. */
+struct every_size {
+	const struct weir_task_ops *ops;
+	struct weir_join *filled[SIZES];
+	struct weir_join *zeroed[SIZES];
+};
+
+static int
+spawn_every_size(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct every_size *e = state;
+	uint8_t *bytes;
+	size_t size;
+
+	for (size = 1; size < SIZES; size++) {
+		/* Nothing beyond it is read: for the address sanitizer. */
+		bytes = malloc(size);
+		fill(bytes, size);
+		e->filled[size] =
+			weir_task_spawn(rt, &e->ops[size], bytes, NULL);
+		if (weir_task_spawn_detached(rt, &e->ops[size], bytes, NULL) <
+		    0)
+			return -ENOMEM;
+		free(bytes);
+	}
+	return WEIR_DONE;
+}
+
+static int
+spawn_every_zero(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct every_size *e = state;
+	size_t size;
+
+	for (size = 1; size < SIZES; size++)
+		e->zeroed[size] =
+			weir_task_spawn(rt, &e->ops[size], NULL, NULL);
+	return WEIR_DONE;
+}
+
+static void
+expect_state(struct weir_join *join, const uint8_t *bytes, size_t size)
+{
+	uint8_t result[SIZES];
+
+	assert_non_null(join);
+	memset(result, 0xff, sizeof(result));
+	assert_int_equal(rig_join(join, result), 0);
+	assert_memory_equal(result, bytes, size);
+}
+
+static void
+state_of_every_size_arrives(void **state)
+{
+	static struct weir_task_ops ops[SIZES];
+	struct weir_task_ops parent = {
+		.name = "parent",
+		.state_size = sizeof(struct every_size),
+		.result_size = sizeof(struct every_size),
+	};
+	static struct every_size e;
+	uint8_t bytes[SIZES], zeros[SIZES] = { 0 };
+	size_t size;
+
+	rig_set(&whole, 0);
+	e.ops = ops;
+	for (size = 1; size < SIZES; size++)
+		ops[size] = (struct weir_task_ops){
+			.name = "child",
+			.state_size = size,
+			.result_size = size,
+			.poll = expect_bytes,
+		};
+	parent.poll = spawn_every_size;
+	assert_int_equal(weir_runtime_block_on(rig.rt, &parent, &e, &e), 0);
+	for (size = 1; size < SIZES; size++) {
+		fill(bytes, size);
+		expect_state(e.filled[size], bytes, size);
+	}
+	rig_wait_until(rig_get(&whole) == 2 * (SIZES - 1));
+	/* In cells that were full of other things. */
+	parent.poll = spawn_every_zero;
+	assert_int_equal(weir_runtime_block_on(rig.rt, &parent, &e, &e), 0);
+	for (size = 1; size < SIZES; size++)
+		expect_state(e.zeroed[size], zeros, size);
+}
+
+/* What a thread is refused, a task is refused too. */
+static int
+spawn_what_is_wrong(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	const struct weir_spawn_attr attr = { .node_plus_1 = 1000 };
+	const struct weir_task_ops *right = &rig_done_ops;
+	struct weir_task_ops wrong[5];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wrong); i++)
+		wrong[i] = *right;
+	wrong[0].poll = NULL;
+	wrong[1].name = NULL;
+	wrong[2].result_offset = SIZE_MAX;
+	wrong[3].result_size = right->state_size + 1;
+	wrong[4].state_size = 0;
+	for (i = 0; i < RTE_DIM(wrong); i++)
+		if (weir_task_spawn(rt, &wrong[i], &rig.told, NULL) != NULL ||
+		    rte_errno != EINVAL ||
+		    weir_task_spawn_detached(rt, &wrong[i], &rig.told, NULL) !=
+			    -EINVAL)
+			return -EPROTO;
+	if (weir_task_spawn(rt, NULL, NULL, NULL) != NULL ||
+	    rte_errno != EINVAL ||
+	    weir_task_spawn_detached(rt, right, &rig.told, &attr) != -EINVAL)
+		return -EPROTO;
+	return WEIR_DONE;
+}
+
+static void
+task_is_refused_what_is_wrong(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "wrong",
+		.poll = spawn_what_is_wrong,
+	};
+
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, NULL, NULL), 0);
+	rig_expect_log(0, 0, 0);
+}
+
 /* Spawns one more task, whose id is its result. */
 static int
 spawn_and_tell_id(struct weir_context *ctx, void *state)
@@ -406,6 +565,8 @@ main(void)
 		RIG_TESTS(bad_ops_and_attr_are_refused),
 		RIG_TESTS(state_too_large_stays_with_the_caller),
 		RIG_TESTS(state_is_zeroed_without_one),
+		RIG_TESTS(state_of_every_size_arrives),
+		RIG_TESTS(task_is_refused_what_is_wrong),
 		RIG_TESTS(ids_are_unique),
 	};
 
