@@ -7,8 +7,8 @@
  *    back: wakers and join handles may outlive it. `cells` counts cells that
  *    other threads than workers took minus those they gave back, plus OWNER
  *    while the owner holds the runtime. Workers count their own, in their
- *    caches; when they are gone their sum is added. A thread inside block_on counts as a cell.
- *    Whoever brings the count to zero takes everything down.
+ *    caches; when they are gone their sum is added. A thread inside block_on
+ *    counts as a cell. Whoever brings the count to zero takes everything down.
  */
 
 #include <errno.h>

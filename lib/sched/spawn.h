@@ -73,17 +73,17 @@ spawn_state(struct task *t, const void *from, size_t size)
 /* Larger: those are copied faster by the library. */
 #define SPAWN_SMALL_MAX 128u
 
-/* Is it as most are, nothing or some pointers? */
+/* Is it as most are, nothing or some words? */
 static inline bool
 spawn_is_small(size_t size)
 {
-	return size == 0 || (size >= 8 && size <= SPAWN_SMALL_MAX);
+	return size == 0 || (size >= 4 && size <= SPAWN_SMALL_MAX);
 }
 
 /*
- * As spawn_state() for one that is small, without a call, which the barriers keep
- * the compiler from: in moves of which the last two may overlap. A cell's room is
- * a multiple of 16.
+ * As spawn_state() for one that is small, in moves of which the last two may
+ * overlap. The barriers keep the compiler from making a call of it. A cell's room
+ * is a multiple of 16.
  */
 static inline void
 spawn_state_small(struct task *t, const void *from, size_t size)
@@ -102,10 +102,12 @@ spawn_state_small(struct task *t, const void *from, size_t size)
 			weir_compiler_barrier();
 		}
 		memcpy(t->bytes + size - 16, bytes + size - 16, 16);
-	} else if (size > 0) {
+	} else if (size >= 8) {
 		memcpy(t->bytes, bytes, 8);
-		weir_compiler_barrier();
 		memcpy(t->bytes + size - 8, bytes + size - 8, 8);
+	} else if (size > 0) {
+		memcpy(t->bytes, bytes, 4);
+		memcpy(t->bytes + size - 4, bytes + size - 4, 4);
 	}
 }
 
