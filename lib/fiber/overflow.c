@@ -65,7 +65,7 @@ report(const struct fiber *f, int fd)
 	add(&l, " (");
 	add_number(&l, t->id, 16);
 	add(&l, ") has overflowed its stack of ");
-	add_number(&l, f->stack->size, 10);
+	add_number(&l, stack_class_size(f->stack->size_class), 10);
 	add(&l, " bytes\n");
 	n = write(fd, l.text, l.n);
 	RTE_SET_USED(n);

@@ -79,7 +79,11 @@ weir__fiber_switch:
 	popq	%rbp
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore rbp
-	ret
+	/* Not by ret: the CPU would expect to come back to the call of this. */
+	popq	%rcx
+	.cfi_adjust_cfa_offset -8
+	.cfi_register rip, rcx
+	jmp	*%rcx
 2:
 	.cfi_restore_state
 	ldmxcsr	(%rsp)

@@ -30,8 +30,8 @@ struct switch_frame {
 /*
  * Saves the caller's registers on its stack, and where they are in *save; goes
  * on where the other stack was left, with that value as what this call returned
- * there. A caller that does nothing behind it saves the CPU, which expects calls
- * to return where they were made, one surprise.
+ * there. The CPU expects calls to return where they were made: it has one surprise
+ * less from a caller that does nothing behind this one.
  */
 int
 weir__fiber_switch(void **save, void *to, int value);

@@ -14,6 +14,9 @@
  *    stacks would take 2 MB each for the few pages that they use.
  * S3 A stack that is free is untouched but for its upper end, and its pages
  *    stay with it: the last one given back is the first to be taken.
+ * S4 Stacks begin in different lines of their highest page, by turns. What a switch
+ *    touches lies at the upper end; were that the same place in each page, the
+ *    stacks of many would share a few sets of the cache and leave the others idle.
  */
 
 #include <errno.h>
@@ -47,6 +50,11 @@
 /* Pages may be of 64 KiB. */
 #define GUARD_SIZE ((size_t)64 << 10)
 #define MAX_NUMA_NODES 1024
+/* S4: lines, and the room for them. What is left of the page is for the stack. */
+#define COLOURS 40u
+#define COLOUR_ROOM ((size_t)4096)
+
+static_assert(COLOURS * WEIR_CACHE_LINE < COLOUR_ROOM, "all are in the page");
 
 void
 weir__stack_pool_init(struct stack_pool *p, unsigned int socket)
@@ -70,32 +78,40 @@ place(const struct stack_pool *p, void *memory, size_t size)
 	mbind(memory, size, MPOL_PREFERRED, nodes, MAX_NUMA_NODES, 0);
 }
 
+static size_t
+mapped_size(unsigned int size_class)
+{
+	return GUARD_SIZE + stack_class_size(size_class) + COLOUR_ROOM;
+}
+
 static struct stack *
 map(struct stack_pool *p, unsigned int size_class)
 {
-	size_t size = STACK_MIN_SIZE << size_class;
+	size_t size = mapped_size(size_class), colour;
 	struct stack *s;
 	uint8_t *memory;
 
-	memory = mmap(NULL, GUARD_SIZE + size, PROT_READ | PROT_WRITE,
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
 		      -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
-	place(p, memory, GUARD_SIZE + size);
+	place(p, memory, size);
 	/* S1 */
 	if (madvise(memory, GUARD_SIZE, MADV_GUARD_INSTALL) < 0 &&
 	    mprotect(memory, GUARD_SIZE, PROT_NONE) < 0) {
-		munmap(memory, GUARD_SIZE + size);
+		munmap(memory, size);
 		return NULL;
 	}
-	s = (struct stack *)(memory + GUARD_SIZE + size) - 1;
+	/* S4 */
+	colour = atomic_u64_fetch_add(&p->mapped, 1, RELAXED) % COLOURS;
+	size -= colour * WEIR_CACHE_LINE;
+	s = (struct stack *)(memory + size) - 1;
 	s->pool = p;
 	s->low = memory + GUARD_SIZE;
-	s->size = size;
+	s->size = size - GUARD_SIZE;
 	s->size_class = size_class;
-	s->valgrind_id = VALGRIND_STACK_REGISTER(s->low, s->low + size - 1);
-	atomic_u64_fetch_add(&p->mapped, 1, RELAXED);
+	s->valgrind_id = VALGRIND_STACK_REGISTER(s->low, s->low + s->size - 1);
 	return s;
 }
 
@@ -104,7 +120,7 @@ unmap(struct stack *s)
 {
 	atomic_u64_fetch_sub(&s->pool->mapped, 1, RELAXED);
 	VALGRIND_STACK_DEREGISTER(s->valgrind_id);
-	munmap(s->low - GUARD_SIZE, GUARD_SIZE + s->size);
+	munmap(s->low - GUARD_SIZE, mapped_size(s->size_class));
 }
 
 void
@@ -129,7 +145,7 @@ weir__stack_get(struct stack_pool *p, size_t size)
 	unsigned int i = 0;
 	struct stack *s;
 
-	while (i < STACK_CLASSES && STACK_MIN_SIZE << i < size)
+	while (i < STACK_CLASSES && stack_class_size(i) < size)
 		i++;
 	if (i == STACK_CLASSES) {
 		rte_errno = EINVAL;

@@ -25,6 +25,12 @@
 #define STACK_MIN_SIZE ((size_t)16 << 10)
 #define STACK_MAX_SIZE (STACK_MIN_SIZE << (STACK_CLASSES - 1))
 
+static inline size_t
+stack_class_size(unsigned int size_class)
+{
+	return STACK_MIN_SIZE << size_class;
+}
+
 struct stack_pool;
 
 /* Lies at the upper end of its stack, which grows towards `low`. */
@@ -32,7 +38,7 @@ struct stack {
 	struct stack_pool *pool;
 	struct stack *next; /* while it is free */
 	uint8_t *low;	    /* below it comes the guard */
-	size_t size;	    /* this struct included */
+	size_t size; /* this struct included; that of its class or more */
 	unsigned int size_class;
 	unsigned int valgrind_id;
 };

@@ -172,6 +172,33 @@ stacks_are_used_again(void **state)
 	assert_int_equal(mapped(rig.rt), 1);
 }
 
+/* S4: no line of a page has many, and none is smaller for that. */
+static void
+stacks_begin_in_different_lines(void **state)
+{
+	unsigned int lines[4096 / WEIR_CACHE_LINE] = { 0 }, i;
+	struct stack *stacks[RTE_DIM(lines)];
+	struct stack_pool pool;
+	const uint8_t *end;
+
+	weir__stack_pool_init(&pool, 0);
+	for (i = 0; i < RTE_DIM(stacks); i++) {
+		stacks[i] = weir__stack_get(&pool, STACK_MIN_SIZE);
+		assert_non_null(stacks[i]);
+		end = (const uint8_t *)(stacks[i] + 1);
+		assert_int_equal(end - stacks[i]->low, stacks[i]->size);
+		assert_true(stacks[i]->size >= STACK_MIN_SIZE);
+		memset(stacks[i]->low, 0xff, STACK_MIN_SIZE - sizeof(**stacks));
+		lines[(uintptr_t)stacks[i] / WEIR_CACHE_LINE %
+		      RTE_DIM(lines)]++;
+	}
+	for (i = 0; i < RTE_DIM(lines); i++)
+		assert_true(lines[i] <= 2);
+	for (i = 0; i < RTE_DIM(stacks); i++)
+		weir__stack_put(stacks[i]);
+	weir__stack_pool_fini(&pool);
+}
+
 static void
 without_memory_it_fails(void **state)
 {
@@ -374,6 +401,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(sizes_have_their_bounds),
 		RIG_TESTS(stacks_are_used_again),
+		cmocka_unit_test(stacks_begin_in_different_lines),
 		RIG_TEST(without_memory_it_fails, 1),
 		RIG_TEST(depth_is_told, 1),
 		cmocka_unit_test(overflow_is_reported),
