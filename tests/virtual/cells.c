@@ -41,6 +41,12 @@ __wrap_weir__cell_cache_fini(struct cell_cache *c)
 	virtual_touch(c);
 }
 
+uint64_t
+__wrap_weir__cell_cache_taken(const struct cell_cache *c)
+{
+	return c->nb_cells;
+}
+
 struct task *
 __wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
 			size_t state_size)
@@ -51,6 +57,8 @@ __wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
 	if (kernel_chance(KERNEL_NO_MEMORY))
 		return NULL;
 	kernel_counts.cells++;
+	if (c != NULL)
+		c->nb_cells++;
 	return virtual_alloc(offsetof(struct task, bytes) + state_size);
 }
 
@@ -77,5 +85,7 @@ __wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
 	if (c != NULL)
 		virtual_touch(c);
 	kernel_counts.cells--;
+	if (c != NULL)
+		c->nb_cells--;
 	virtual_free(t);
 }

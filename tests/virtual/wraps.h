@@ -158,6 +158,8 @@ void
 __wrap_weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p);
 void
 __wrap_weir__cell_cache_fini(struct cell_cache *c);
+uint64_t
+__wrap_weir__cell_cache_taken(const struct cell_cache *c);
 struct task *
 __wrap_weir__cell_alloc(struct cell_pools *p, struct cell_cache *c,
 			size_t state_size);
