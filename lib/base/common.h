@@ -16,12 +16,6 @@
 #define weir_cache_aligned __attribute__((aligned(WEIR_CACHE_LINE)))
 
 /*
- * The compiler moves nothing across it, and makes no call out of a loop with one in
- * it. It orders nothing for other threads: see base/atomic.h for that.
- */
-#define weir_compiler_barrier() __asm__("" ::: "memory")
-
-/*
  * WEIR_ASSERT(condition, rule): in builds with -Dasserts=true a broken rule
  * (an invariant's number, or who may call) ends the program. It is the one
  * place in the library that does.

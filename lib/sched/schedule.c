@@ -77,21 +77,21 @@ notify_any(struct node *node, const struct run_queue *queue)
 		notify_far(node);
 }
 
-/* Is there anybody to tell, or to look for? */
+/* Is there anybody to tell of what was pushed, or to look for? */
 static inline bool
 notify_is_due(const struct node *node)
-{
-	return !idle_all_awake(&node->idle) || node->rt->nb_nodes > 1;
-}
-
-static inline void
-notify(struct node *node, const struct run_queue *queue)
 {
 	/*
 	 * [sleep:F2] between the push and our look: the fence is the sleeper's.
 	 * Without it, a sleeper could go to the kernel beside the work.
 	 */
 	atomic_light_fence();
+	return !idle_all_awake(&node->idle) || node->rt->nb_nodes > 1;
+}
+
+static inline void
+notify(struct node *node, const struct run_queue *queue)
+{
 	if (unlikely(notify_is_due(node)))
 		notify_any(node, queue);
 }
@@ -257,11 +257,7 @@ queue_here(struct core *c, struct task *t, struct task *spawned)
 	if (unlikely(!run_queue_push_owner(&w->queue, t)))
 		return queue_full(c, t, spawned);
 	/* Between tasks the worker counts what it got and tells then. */
-	if (unlikely(!c->ctx.running))
-		return spawned;
-	/* [sleep:F2] as in notify(). */
-	atomic_light_fence();
-	if (unlikely(notify_is_due(w->node)))
+	if (likely(c->ctx.running) && unlikely(notify_is_due(w->node)))
 		return tell(c, spawned);
 	return spawned;
 }
@@ -571,27 +567,27 @@ spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
 	return schedule_here(c, t, t);
 }
 
-/* The same for all others. Returns 0 or -errno. */
-static int
+/* The same for all others. NULL with rte_errno. */
+static __rte_noinline struct task *
 spawn_anyhow(struct weir_runtime *rt, struct core *c,
 	     const struct weir_task_ops *ops, const void *state,
-	     const struct weir_spawn_attr *attr, enum spawn how,
-	     struct task **spawned)
+	     const struct weir_spawn_attr *attr, enum spawn how)
 {
 	struct node *home;
 	struct task *t;
 
-	if (!spawn_ops_valid(ops) || ops->poll == NULL)
-		return -EINVAL;
 	if (attr == NULL)
 		attr = &spawn_attr_none;
-	home = weir__home_of(rt, c, attr);
-	if (home == NULL)
-		return -EINVAL;
+	if (!spawn_ops_valid(ops) || ops->poll == NULL ||
+	    (home = weir__home_of(rt, c, attr)) == NULL) {
+		rte_errno = EINVAL;
+		return NULL;
+	}
 	t = weir__task_alloc(c, home, ops, state, attr);
-	if (t == NULL)
-		return -ENOMEM;
-	*spawned = t;
+	if (t == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
 	if (how == SPAWN_DETACHED)
 		state_detach(&t->state);
 	weir__task_announce(c, t);
@@ -601,22 +597,7 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		weir__place(t);
 	else
 		weir__spawn_refuse(t, how);
-	return 0;
-}
-
-static __rte_noinline struct weir_join *
-spawn_joined(struct weir_runtime *rt, struct core *c,
-	     const struct weir_task_ops *ops, const void *state,
-	     const struct weir_spawn_attr *attr)
-{
-	struct task *t;
-	int rc = spawn_anyhow(rt, c, ops, state, attr, SPAWN_JOINED, &t);
-
-	if (rc < 0) {
-		rte_errno = -rc;
-		return NULL;
-	}
-	return (struct weir_join *)t;
+	return t;
 }
 
 static __rte_noinline int
@@ -624,9 +605,9 @@ spawn_detached(struct weir_runtime *rt, struct core *c,
 	       const struct weir_task_ops *ops, const void *state,
 	       const struct weir_spawn_attr *attr)
 {
-	struct task *t;
-
-	return spawn_anyhow(rt, c, ops, state, attr, SPAWN_DETACHED, &t);
+	return spawn_anyhow(rt, c, ops, state, attr, SPAWN_DETACHED) != NULL ?
+		       0 :
+		       -rte_errno;
 }
 
 struct weir_join *
@@ -637,8 +618,10 @@ weir_task_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	struct task *t = simple_cell(c, ops, attr);
 
 	if (unlikely(t == NULL))
-		return spawn_joined(rt, c, ops, state, attr);
-	return (struct weir_join *)spawn_simple(c, t, ops, state, SPAWN_JOINED);
+		t = spawn_anyhow(rt, c, ops, state, attr, SPAWN_JOINED);
+	else
+		t = spawn_simple(c, t, ops, state, SPAWN_JOINED);
+	return (struct weir_join *)t;
 }
 
 int

@@ -80,10 +80,12 @@ spawn_is_small(size_t size)
 	return size == 0 || (size >= 4 && size <= SPAWN_SMALL_MAX);
 }
 
+/* In a loop: the compiler makes no call of it. */
+#define SPAWN_NO_CALL() __asm__("" ::: "memory")
+
 /*
  * As spawn_state() for one that is small, in moves of which the last two may
- * overlap. The barriers keep the compiler from making a call of it. A cell's room
- * is a multiple of 16.
+ * overlap. A cell's room is a multiple of 16.
  */
 static inline void
 spawn_state_small(struct task *t, const void *from, size_t size)
@@ -94,12 +96,12 @@ spawn_state_small(struct task *t, const void *from, size_t size)
 	if (bytes == NULL) {
 		for (i = 0; i < size; i += 16) {
 			memset(t->bytes + i, 0, 16);
-			weir_compiler_barrier();
+			SPAWN_NO_CALL();
 		}
 	} else if (size >= 16) {
 		for (i = 0; i < size - 16; i += 16) {
 			memcpy(t->bytes + i, bytes + i, 16);
-			weir_compiler_barrier();
+			SPAWN_NO_CALL();
 		}
 		memcpy(t->bytes + size - 16, bytes + size - 16, 16);
 	} else if (size >= 8) {

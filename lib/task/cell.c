@@ -95,11 +95,8 @@ put_batch(struct cell_depot *d, struct cell *batch)
 	d->batches = batch;
 }
 
-/*
- * A stock that is out gets a batch, or as many that are new. Returns how many. With
- * the lock.
- */
-static unsigned int
+/* A stock that is out gets a batch, or as many that are new. With the lock. */
+static bool
 refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 {
 	struct cell_chunk *chunk = d->open;
@@ -108,10 +105,10 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 	if (batch != NULL) {
 		d->batches = batch->next_batch;
 		s->spare = batch;
-		return CELL_BATCH;
+		return true;
 	}
 	if (chunk == NULL)
-		return 0;
+		return false;
 	s->fresh = chunk->fresh;
 	chunk->fresh = RTE_MIN(chunk->fresh + CELL_BATCH * size, chunk->end);
 	s->fresh_end = chunk->fresh;
@@ -120,7 +117,7 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 		chunk->next = d->full;
 		d->full = chunk;
 	}
-	return (unsigned int)((size_t)(s->fresh_end - s->fresh) / size);
+	return true;
 }
 
 /* C4: without the lock. */
@@ -257,7 +254,7 @@ take_locked(struct cell_depot *d, size_t size)
 {
 	void *cell = stock_take(&d->shared, size);
 
-	if (cell == NULL && refill(d, &d->shared, size) > 0)
+	if (cell == NULL && refill(d, &d->shared, size))
 		cell = stock_take(&d->shared, size);
 	return cell;
 }
@@ -279,24 +276,28 @@ take_refilled(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
 	struct cell_stock *s = &c->stock[cls];
 
 	lock_acquire(&d->lock);
-	c->nb_cells += refill(d, s, class_sizes[cls]);
+	refill(d, s, class_sizes[cls]);
 	lock_release(&d->lock);
+	c->nb_cells += stock_cells(s, class_sizes[cls]);
 	return stock_take(s, class_sizes[cls]);
 }
 
-/* own: the cache is one of these pools. NULL: no memory. */
+/* own: the cache if it is one of these pools, or NULL. NULL: no memory. */
 static void *
-take(struct cell_pools *p, struct cell_cache *c, bool own, unsigned int cls)
+take(struct cell_pools *p, struct cell_cache *own, unsigned int cls)
 {
 	struct cell_depot *d = &p->depot[cls];
 	const size_t size = class_sizes[cls];
-	void *cell;
+	void *cell = NULL;
 
-	do {
-		cell = own ? take_refilled(d, c, cls) : take_shared(d, size);
-	} while (cell == NULL && grow(d, size, GROW_CELLS, p->socket));
-	if (cell != NULL && c != NULL && !own)
-		c->nb_cells++;
+	if (own != NULL)
+		cell = stock_take(&own->stock[cls], size);
+	while (cell == NULL) {
+		cell = own != NULL ? take_refilled(d, own, cls) :
+				     take_shared(d, size);
+		if (cell == NULL && !grow(d, size, GROW_CELLS, p->socket))
+			break;
+	}
 	return cell;
 }
 
@@ -312,30 +313,28 @@ alloc_large(const struct cell_pools *p, size_t state_size)
 	if (t == NULL)
 		return NULL;
 	race_acquire(RACE_HEAP);
-	t->size_class = CELL_CLASS_MALLOC;
 	return t;
 }
 
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
-	const bool own = c != NULL && c->pools == p;
-	struct task *t = NULL;
-	unsigned int cls;
+	struct cell_cache *own = c != NULL && c->pools == p ? c : NULL;
+	unsigned int cls = CELL_CLASS_MALLOC;
+	struct task *t;
 
-	if (state_size > CELL_STATE_MAX) {
+	if (state_size <= CELL_STATE_MAX) {
+		cls = cell_class(state_size);
+		t = take(p, own, cls);
+	} else {
 		t = alloc_large(p, state_size);
-		if (t != NULL && c != NULL)
-			c->nb_cells++;
-		return t;
+		own = NULL;
 	}
-	cls = cell_class(state_size);
-	if (own)
-		t = stock_take(&c->stock[cls], class_sizes[cls]);
 	if (t == NULL)
-		t = take(p, c, own, cls);
-	if (t != NULL)
-		t->size_class = cls & 7;
+		return NULL;
+	t->size_class = cls & 7;
+	if (c != NULL && own == NULL)
+		c->nb_cells++;
 	return t;
 }
 
