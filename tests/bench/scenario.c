@@ -13,10 +13,8 @@ unsigned int size;
 double rss_at_start;
 
 void
-must(bool holds, const char *what)
+fail(const char *what)
 {
-	if (likely(holds))
-		return;
 	fprintf(stderr, "sched: %s\n", what);
 	exit(1);
 }

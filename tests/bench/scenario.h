@@ -43,9 +43,16 @@ extern const struct scenario spawn_local, spawn_remote, spawn_join,
 /* How many of what the scenario is about. */
 extern unsigned int size;
 
-/* Says so and ends the program unless it holds. */
-void
-must(bool holds, const char *what);
+/* Says so and ends the program. */
+_Noreturn void
+fail(const char *what);
+
+static inline void
+must(bool holds, const char *what)
+{
+	if (unlikely(!holds))
+		fail(what);
+}
 
 /* What was started and is not awaited. */
 void
