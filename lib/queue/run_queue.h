@@ -161,28 +161,37 @@ void
 weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 			     unsigned int n);
 
+/* Takes the first place, at `real`, of a head that was just read. Owner. */
+static inline bool
+run_queue_claim_owner(struct run_queue *q, uint64_t *head, uint32_t real)
+{
+	uint32_t steal;
+
+	/* R5 */
+	if (q->alone) {
+		atomic_u64_store(&q->head, run_queue_pack(real + 1, real + 1),
+				 RELAXED);
+		return true;
+	}
+	steal = run_queue_steal_of(*head);
+	return atomic_u64_cas(
+		&q->head, head,
+		run_queue_pack(steal == real ? real + 1 : steal, real + 1),
+		RELAXED, RELAXED);
+}
+
 /* Takes the task at the front, or NULL. Owner. */
 static inline struct task *
 run_queue_pop_owner(struct run_queue *q)
 {
-	uint64_t head = atomic_u64_load(&q->head, RELAXED), next;
-	uint32_t tail = run_queue_tail_owner(q);
-	uint32_t steal, real;
+	uint64_t head = atomic_u64_load(&q->head, RELAXED);
+	uint32_t tail = run_queue_tail_owner(q), real;
 
 	do {
-		steal = run_queue_steal_of(head);
 		real = run_queue_real_of(head);
 		if (unlikely(real == tail))
 			return NULL;
-		/* R5 */
-		if (q->alone) {
-			next = run_queue_pack(real + 1, real + 1);
-			atomic_u64_store(&q->head, next, RELAXED);
-			break;
-		}
-		next = run_queue_pack(steal == real ? real + 1 : steal,
-				      real + 1);
-	} while (!atomic_u64_cas(&q->head, &head, next, RELAXED, RELAXED));
+	} while (!run_queue_claim_owner(q, &head, real));
 	/* Its turn comes next, and it may have waited for long. */
 	rte_prefetch0(run_queue_slot(q, real + 1));
 	return run_queue_slot(q, real);

@@ -17,12 +17,12 @@ struct listing {
 };
 
 static enum weir_task_state
-state_of(uint64_t word)
+state_of(uint64_t word, bool kept)
 {
 	if (word & STATE_COMPLETE)
 		return WEIR_TASK_ENDED;
 	if (word & STATE_RUNNING)
-		return WEIR_TASK_RUNNING;
+		return kept ? WEIR_TASK_QUEUED : WEIR_TASK_RUNNING;
 	return word & STATE_NOTIFIED ? WEIR_TASK_QUEUED : WEIR_TASK_WAITING;
 }
 
@@ -39,18 +39,19 @@ static bool
 add_entry(const struct task *t, void *arg)
 {
 	uint64_t word = state_load(&t->state);
+	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
 	struct listing *l = arg;
 
 	if (l->filled == l->n)
 		return false;
 	l->entries[l->filled++] = (struct weir_task_entry){
 		.task = { t->id, t->ops->name },
-		.state = state_of(word),
+		.state = state_of(word, polls & TASK_KEPT),
 		.cancelled = (word & STATE_CANCELLED) != 0,
 		.affinity = (enum weir_affinity)t->affinity,
 		.worker = t->worker,
 		.node = node_of_home(t->home)->id,
-		.polls = atomic_u32_load(&t->polls, RELAXED),
+		.polls = polls & ~TASK_KEPT,
 		.since_wake_us = age_us(t),
 	};
 	return true;

@@ -57,6 +57,7 @@ create_core(struct worker *w, uint64_t seed)
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	c->worker = w;
 	c->ctx.core = c;
+	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;
 	c->shard = owned_shard_of(&w->node->home.owned, w->idle_bit);
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :

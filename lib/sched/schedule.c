@@ -132,6 +132,25 @@ weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
 		weir__task_drop_notification(tasks[i]);
 }
 
+/*
+ * Has tasks that leave the worker's queues give their turns back. Returns how many
+ * there are: those that were cancelled stay, for their turn to come here (task/run.h,
+ * N2).
+ */
+static unsigned int
+without_turns(struct core *c, struct task **tasks, unsigned int n)
+{
+	unsigned int i, m = 0;
+
+	for (i = 0; i < n; i++) {
+		if (likely(task_give_turn_back(tasks[i])))
+			tasks[m++] = tasks[i];
+		else
+			task_chain_add(&c->deferred, tasks[i]);
+	}
+	return m;
+}
+
 static __rte_noinline void
 push_full_queue(struct core *c, struct task *t)
 {
@@ -143,6 +162,7 @@ push_full_queue(struct core *c, struct task *t)
 	if (n == 0)
 		return;
 	counter_add(&w->counters, overflows, 1);
+	n = without_turns(c, overflow, n);
 	weir__inject(w->node, &w->node->inject, overflow, n);
 }
 
@@ -216,7 +236,8 @@ weir__schedule_deferred(struct core *c)
 	}
 	for (t = chain.first; t != NULL; t = next) {
 		next = t->next;
-		if (unlikely(task_is_local(t)))
+		if (unlikely(t->affinity != WEIR_AFFINITY_ANY) &&
+		    task_is_local(t))
 			task_chain_add(&c->local, t);
 		else
 			run_queue_slot_set(&w->queue, tail++, t);
@@ -237,7 +258,7 @@ queue_full(struct core *c, struct task *t, struct task *spawned)
 	struct worker *w = c->worker;
 
 	push_full_queue(c, t);
-	if (c->ctx.running)
+	if (!c->looking)
 		notify(w->node, &w->queue);
 	return spawned;
 }
@@ -257,7 +278,7 @@ queue_here(struct core *c, struct task *t, struct task *spawned)
 	if (unlikely(!run_queue_push_owner(&w->queue, t)))
 		return queue_full(c, t, spawned);
 	/* Between tasks the worker counts what it got and tells then. */
-	if (likely(c->ctx.running) && unlikely(notify_is_due(w->node)))
+	if (likely(!c->looking) && unlikely(notify_is_due(w->node)))
 		return tell(c, spawned);
 	return spawned;
 }
@@ -289,7 +310,7 @@ nothing_queued(const struct core *c)
 static __rte_noinline struct task *
 put_between(struct core *c, struct task *t, struct task *spawned)
 {
-	bool slot = c->ctx.running ? c->from_slot : nothing_queued(c);
+	bool slot = c->looking ? nothing_queued(c) : c->from_slot;
 
 	return put_here(c, t, slot && c->lifo_slot, spawned);
 }
@@ -320,6 +341,7 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 {
 	struct worker *w;
 
+	WEIR_ASSERT(!task_is_kept(t), "N2");
 	if (!task_is_local(t)) {
 		weir__inject(node, &node->inject, &t, 1);
 		notify(node, NULL);

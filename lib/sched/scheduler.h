@@ -84,6 +84,11 @@ struct core {
 	bool local_first;      /* bound tasks have the next turn */
 	bool shared_first;     /* so has the node's inject queue */
 	bool far_first; /* so have inject queues of nodes without workers */
+	/*
+	 * Between two tasks' turns: of what it makes runnable itself, the worker
+	 * tells at the end.
+	 */
+	bool looking;
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
@@ -359,6 +364,13 @@ weir__worker_main(void *worker);
 void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver);
 
+/*
+ * Those in the worker's queues that keep their turn give it back, or end if they were
+ * cancelled (task/run.h, N2). Between two turns.
+ */
+void
+weir__give_turns_back(struct core *c);
+
 /* The running task leaves the core: who looks again behind it goes to the queue. */
 void
 weir__send_back_behind(struct core *c);
@@ -449,7 +461,7 @@ void
 weir__worker_enable(struct worker *w);
 /* The worker has the tasks of one that comes back, and runs none of them. */
 void
-weir__worker_let_go(struct worker *w);
+weir__worker_let_go(struct core *c);
 /* The worker's part of retiring. */
 void
 weir__retire_worker(struct core *c);

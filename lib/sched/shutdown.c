@@ -6,7 +6,8 @@
  *	1 close the owned lists and the inject queues, raise the flag; close
  *	  the blocking pool
  *	2 each worker sees the flag between two tasks, asleep or not
- *	3 in parallel, workers end all tasks on their node's lists, those that
+ *	3 in parallel, workers have those in their queues give their turns back
+ *	  (task/run.h, N2), and end all tasks on their node's lists, those that
  *	  are bound to a worker on that one (owned.c, O6)
  *	4 each hands in its core; the last one goes on alone
  *	5 it empties the workers' queues, then the inject queues
@@ -123,6 +124,7 @@ weir__shutdown_worker(struct core *c, enum driver driver)
 	struct weir_runtime *rt = w->rt;
 	unsigned int i;
 
+	weir__give_turns_back(c);
 	end_tasks_of(w);
 	/* Tasks that block their threads end there (handoff.c, C3). */
 	if (!weir__handoff_settle(c, driver))
@@ -205,7 +207,7 @@ name_task(const struct task *t, void *arg)
 	struct weir_shutdown_report *report = arg;
 	const struct weir_task_info info = { t->id, t->ops->name };
 
-	if (state_load(&t->state) & STATE_RUNNING) {
+	if ((state_load(&t->state) & STATE_RUNNING) && !task_is_kept(t)) {
 		if (report->nb_tasks < WEIR_REPORT_TASKS)
 			report->tasks[report->nb_tasks++] =
 				report->tasks[report->nb_running];

@@ -31,7 +31,7 @@ struct weir_task_entry {
 	enum weir_affinity affinity;
 	unsigned int worker; /**< the one that it is bound to, if it is */
 	unsigned int node;   /**< NUMA id of the home node */
-	uint32_t polls;	     /**< begins again at 0 after UINT32_MAX */
+	uint32_t polls;	     /**< begins again at 0 after INT32_MAX */
 	/**
 	 * Microseconds since it was last made runnable: spawned, woken, or put
 	 * back by its own yield. Coarse, 22 us at 3 GHz, and for a wake-up by

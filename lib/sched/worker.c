@@ -21,6 +21,8 @@
  *    before another thread has the core.
  */
 
+#include <errno.h>
+
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
@@ -190,6 +192,9 @@ sent_home(struct core *c, struct task *t)
 {
 	if (likely(t->affinity == WEIR_AFFINITY_ANY) || !is_strange(c, t))
 		return false;
+	/* Cancelled, it ends here. */
+	if (!task_give_turn_back(t))
+		return false;
 	weir__place(t);
 	return true;
 }
@@ -229,28 +234,45 @@ look_again(struct core *c, struct task *t)
 		c->next_look = c->next_event;
 }
 
-/* A task that had its turn is not done with it. */
+/* A task that had its turn is not done with it; stamp: what time it is. */
 static __rte_always_inline void
-queue_again(struct core *c, struct task *t, enum task_next next)
+queue_again(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 {
-	struct worker *w = c->worker;
-
-	note_woken(w->rt, c, t);
+	note_woken_at(c, t, stamp);
 	switch (next) {
-	case TASK_NEXT_NOTHING:
-	case TASK_NEXT_RESUME:
-		break;
 	case TASK_NEXT_QUEUE:
 		weir__schedule_back(c, t);
-		weir__notify(w->node, &w->queue);
-		break;
-	case TASK_NEXT_DEFER:
-		task_chain_add(&c->deferred, t);
+		weir__notify(c->worker->node, &c->worker->queue);
 		break;
 	case TASK_NEXT_AGAIN:
 		look_again(c, t);
 		break;
+	default:
+		task_chain_add(&c->deferred, t);
 	}
+}
+
+/* A task had its turn. True: it asks to be resumed. */
+static __rte_always_inline bool
+end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
+{
+	TRACE_FP(poll_end, c->worker->index);
+	if (next == TASK_NEXT_RESUME)
+		return true;
+	if (unlikely(c->ctx.asked & ASKED_OUT_OF_BUDGET))
+		counter_add(&c->worker->counters, forced_yields, 1);
+	if (next != TASK_NEXT_NOTHING)
+		queue_again(c, t, next, stamp);
+	return false;
+}
+
+/* The same, with its times. */
+static __rte_noinline bool
+run_one_timed(struct core *c, struct task *t, bool resumed)
+{
+	enum task_next next = weir__task_run_timed(c, t, resumed);
+
+	return end_turn(c, t, next, stamp_fine(rte_rdtsc()));
 }
 
 /* True: it asks to be resumed. */
@@ -262,36 +284,43 @@ run_one(struct core *c, struct task *t, bool resumed)
 
 	TRACE_FP(poll_begin, t->id, t->ops->name, w->index);
 	counter_add(&w->counters, polls, 1);
-	c->ctx.running = true;
-	next = likely(w->timing.histograms[0] == NULL) ?
-		       task_run(t, &c->ctx, resumed) :
-		       weir__task_run_timed(c, t, resumed);
-	c->ctx.running = false;
-	TRACE_FP(poll_end, w->index);
-	if (next == TASK_NEXT_RESUME)
-		return true;
-	if (next != TASK_NEXT_NOTHING)
-		queue_again(c, t, next);
-	if (unlikely(c->ctx.out_of_budget)) {
-		c->ctx.out_of_budget = false;
-		counter_add(&w->counters, forced_yields, 1);
-	}
-	return false;
+	if (unlikely(w->timing.histograms[0] != NULL))
+		return run_one_timed(c, t, resumed);
+	next = task_run(t, &c->ctx, resumed);
+	return end_turn(c, t, next, stamp_coarse(c->now));
 }
 
 /* It is not resumed now: it goes to the back of the queue. */
 static void
 send_back_resumed(struct core *c, struct task *t)
 {
-	bool queued;
-
-	c->ctx.running = true;
-	queued = task_not_resumed(t);
-	c->ctx.running = false;
-	if (!queued)
-		return;
 	note_woken(c->worker->rt, c, t);
+	task_keep_turn(t);
 	weir__schedule_back(c, t);
+}
+
+/* One that keeps its turn gives it back, or ends if it was cancelled. */
+static void
+settle(struct core *c, struct task *t)
+{
+	if (likely(task_give_turn_back(t)))
+		task_chain_add(&c->deferred, t);
+	else
+		weir__task_end(t, -ECANCELED, 1);
+}
+
+void
+weir__give_turns_back(struct core *c)
+{
+	unsigned int n;
+	struct task *t;
+
+	for (n = c->deferred.n; n > 0; n--)
+		settle(c, task_chain_pop(&c->deferred));
+	while ((t = task_chain_pop(&c->local)) != NULL)
+		settle(c, t);
+	while ((t = run_queue_pop_owner(&c->worker->queue)) != NULL)
+		settle(c, t);
 }
 
 void
@@ -372,11 +401,12 @@ run_behind(struct core *c, struct task *looks_again)
 			     nb_resumed++ == RESUMED_MAX :
 			     lifo_polls++ == LIFO_MAX_POLLS)) {
 			send_back(c, t, resumed);
-			return;
+			break;
 		}
 		c->ctx.next = c->behind != NULL ? &c->behind : &c->lifo;
 		looks_again = run_one(c, t, resumed) ? t : NULL;
 	}
+	c->ctx.next = &c->lifo; /* L5 */
 }
 
 static inline void
@@ -389,7 +419,6 @@ run_task(struct core *c, struct task *t)
 	if (unlikely(c->searching))
 		weir__stop_searching(c);
 	c->ctx.budget = c->worker->rt->options.budget;
-	c->ctx.next = &c->lifo; /* L5 */
 	looks_again = run_one(c, t, false);
 	if (c->lifo != NULL || unlikely(looks_again))
 		run_behind(c, looks_again ? t : NULL);
@@ -402,7 +431,7 @@ attend(struct core *c, enum driver driver, uint32_t wanted)
 	if (wanted & ATTENTION_STOP)
 		return true;
 	if ((wanted & ATTENTION_RETURN) && weir__handoff_idle(c))
-		weir__worker_let_go(c->worker);
+		weir__worker_let_go(c);
 	if (wanted & ATTENTION_CLAIM) {
 		/* A poll that goes on is not a search. */
 		if (c->searching)
@@ -430,6 +459,7 @@ look(struct core *c)
 {
 	unsigned int fired = 0;
 
+	c->looking = true;
 	c->now = rte_rdtsc();
 	c->looked = c->tick;
 	fire_timers(c->worker, c->now, &fired);
@@ -438,6 +468,27 @@ look(struct core *c)
 		maintenance(c, c->now);
 	c->next_look =
 		c->tick + RTE_MIN(c->clock_ticks, c->next_event - c->tick);
+	c->looking = false;
+}
+
+/* Nothing is queued here. NULL: there was nothing to be found either. */
+static struct task *
+look_around(struct core *c)
+{
+	struct task *t;
+
+	c->looking = true;
+	/* Our own packets, and who yielded, before others' tasks. */
+	if (c->looked != c->tick)
+		c->now = rte_rdtsc();
+	maintenance(c, c->now);
+	t = next_task(c);
+	if (t == NULL)
+		t = weir__search(c);
+	if (t == NULL)
+		weir__park(c);
+	c->looking = false;
+	return t;
 }
 
 static void
@@ -450,19 +501,10 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 		if ((int32_t)(c->tick - c->next_look) >= 0)
 			look(c);
 		t = next_task(c);
-		if (t == NULL) {
-			/* Our own packets, and who yielded, before others' tasks. */
-			if (c->looked != c->tick)
-				c->now = rte_rdtsc();
-			maintenance(c, c->now);
-			t = next_task(c);
-		}
-		if (t == NULL)
-			t = weir__search(c);
-		if (t != NULL)
+		if (unlikely(t == NULL))
+			t = look_around(c);
+		if (likely(t != NULL))
 			run_task(c, t);
-		else
-			weir__park(c);
 	}
 }
 

@@ -116,6 +116,8 @@ weir__retire_worker(struct core *c)
 
 	if (c->searching)
 		weir__stop_searching(c);
+	/* As in weir__worker_let_go(). */
+	weir__give_turns_back(c);
 	/* Before anything is moved: to move is to look at the successor. */
 	if (!name_successor(w)) {
 		weir__shutdown_worker(c, DRIVER_HOME);
@@ -174,10 +176,13 @@ let_return(struct weir_runtime *rt)
 }
 
 void
-weir__worker_let_go(struct worker *w)
+weir__worker_let_go(struct core *c)
 {
+	struct worker *w = c->worker;
 	struct weir_runtime *rt = w->rt;
 
+	/* Those that end have been its own until now (G6). */
+	weir__give_turns_back(c);
 	pthread_mutex_lock(&rt->mutex);
 	atomic_u32_fetch_and(&w->attention, ~ATTENTION_RETURN, RELAXED);
 	let_return(rt);

@@ -5,6 +5,18 @@
 
 /*
  * A task's turn. Inline, for the one loop that does nothing else.
+ *
+ * N1 A task that yields keeps RUNNING, which saves the swap that would give it back
+ *    and the one that would take it again. Meanwhile RUNNING belongs to the task's
+ *    place in the queue, as the reference does, and whoever takes the task from there
+ *    has both; TASK_KEPT says so. That is the same thread, the next one that drives the
+ *    core, or a thief, to whom the queue passes what the last turn did ([queue:A3]).
+ * N2 Only a worker's own queues have such tasks, and what looks again behind another:
+ *    whatever is taken from there is run. Before one goes anywhere else, or those
+ *    queues to anyone else, it gives RUNNING back. So does each when the runtime ends,
+ *    since shutdown leaves those that are RUNNING to their turns.
+ * N3 Who cancels such a task leaves its end to its next turn. Instead of giving RUNNING
+ *    back it ends, or stays where its turn will come.
  */
 
 #include <errno.h>
@@ -15,9 +27,10 @@
 enum task_next {
 	TASK_NEXT_NOTHING, /* waits or has ended */
 	TASK_NEXT_QUEUE,   /* was woken while it ran */
-	TASK_NEXT_DEFER,   /* yielded */
-	TASK_NEXT_AGAIN,   /* yielded, to look again for what it waits for */
-	TASK_NEXT_RESUME, /* keeps RUNNING: to be resumed behind what is next */
+	/* It keeps RUNNING: */
+	TASK_NEXT_DEFER,  /* yielded */
+	TASK_NEXT_AGAIN,  /* yielded, to look again for what it waits for */
+	TASK_NEXT_RESUME, /* to be resumed behind what is next */
 };
 
 /* What poll returned, as an outcome. */
@@ -33,32 +46,59 @@ task_outcome(int rc)
 static inline unsigned int
 refs_of_poll(const struct weir_context *ctx)
 {
-	return ctx->owes ? 0 : 1;
+	return ctx->asked & ASKED_OWES ? 0 : 1;
+}
+
+/* N1: it goes to a queue. */
+static inline void
+task_keep_turn(struct task *t)
+{
+	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
+
+	atomic_u32_store(&t->polls, polls | TASK_KEPT, RELAXED);
+}
+
+/* N2. False: it was cancelled, so its turn, or its end, must come here (N3). */
+static inline bool
+task_give_turn_back(struct task *t)
+{
+	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
+
+	if (likely(!(polls & TASK_KEPT)))
+		return true;
+	/* Before the swap: who has RUNNING next counts on. */
+	atomic_u32_store(&t->polls, polls & ~TASK_KEPT, RELAXED);
+	if (likely(state_to_notified(&t->state)))
+		return true;
+	atomic_u32_store(&t->polls, polls, RELAXED);
+	return false;
 }
 
 static __rte_always_inline enum task_next
 task_after_pending(struct task *t, struct weir_context *ctx)
 {
-	static const uint8_t after_yield[] = {
-		[YIELD_NOT] = TASK_NEXT_QUEUE,
-		[YIELD_BEHIND] = TASK_NEXT_DEFER,
-		[YIELD_AGAIN] = TASK_NEXT_AGAIN,
-	};
-	enum state_idle idle;
+	uint32_t asked = ctx->asked;
 
-	if (ctx->yield == YIELD_TO_NEXT) {
-		if (unlikely(ctx->owes))
+	if (asked & ASKED_TURN) {
+		if (asked == ASKED_BEHIND_NEXT)
+			return TASK_NEXT_RESUME;
+		if (unlikely(asked & ASKED_OWES))
 			state_ref_inc(&t->state);
+		if (asked & ASKED_YIELD) {
+			task_keep_turn(t);
+			return TASK_NEXT_DEFER;
+		}
+		if (asked & ASKED_LOOK_AGAIN) {
+			task_keep_turn(t);
+			return TASK_NEXT_AGAIN;
+		}
 		return TASK_NEXT_RESUME;
 	}
-	idle = ctx->yield != YIELD_NOT ?
-		       state_to_yielded(&t->state, ctx->owes) :
-		       state_to_idle(&t->state, ctx->owes);
-	switch (idle) {
+	switch (state_to_idle(&t->state, asked & ASKED_OWES ? 1 : 0)) {
 	case STATE_IDLE_WAIT:
 		return TASK_NEXT_NOTHING;
 	case STATE_IDLE_NOTIFIED:
-		return after_yield[ctx->yield];
+		return TASK_NEXT_QUEUE;
 	case STATE_IDLE_FREE:
 		weir__cell_put(t);
 		return TASK_NEXT_NOTHING;
@@ -71,9 +111,10 @@ task_after_pending(struct task *t, struct weir_context *ctx)
 
 /* May it be polled? Otherwise that has been dealt with. */
 static __rte_always_inline bool
-task_begin(struct task *t)
+task_begin(struct task *t, bool kept)
 {
-	switch (state_to_running(&t->state)) {
+	switch (kept ? state_to_next_turn(&t->state) :
+		       state_to_running(&t->state)) {
 	case STATE_RUN_POLL:
 		return true;
 	case STATE_RUN_CANCEL:
@@ -88,29 +129,22 @@ task_begin(struct task *t)
 	return false;
 }
 
-/* The same for one that kept RUNNING. */
-static inline bool
-task_begin_again(struct task *t)
-{
-	if (likely(!(state_load(&t->state) & STATE_CANCELLED)))
-		return true;
-	weir__task_end(t, -ECANCELED, 1);
-	return false;
-}
-
 /*
- * Polls a task taken from a queue, or one that is resumed; or drops it if it was
- * cancelled.
+ * Polls a task, or drops it if it was cancelled. resumed: it keeps RUNNING though it has
+ * not been queued.
  */
 static __rte_always_inline enum task_next
 task_run(struct task *t, struct weir_context *ctx, bool resumed)
 {
+	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
 	int rc;
 
-	if (unlikely(!(resumed ? task_begin_again(t) : task_begin(t))))
+	if (unlikely(!task_begin(t, resumed || (polls & TASK_KEPT)))) {
+		ctx->asked = 0;
 		return TASK_NEXT_NOTHING;
+	}
 	context_begin(ctx, t);
-	atomic_u32_add_owner(&t->polls, 1);
+	atomic_u32_store(&t->polls, (polls + 1) & ~TASK_KEPT, RELAXED);
 	rc = likely(!t->hooked) ? t->ops->poll(ctx, t->bytes) :
 				  weir__task_poll_hooked(t, ctx);
 	context_resume(ctx);
@@ -119,19 +153,6 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 		return task_after_pending(t, ctx);
 	weir__task_end(t, task_outcome(rc), refs_of_poll(ctx));
 	return TASK_NEXT_NOTHING;
-}
-
-/*
- * It was to be resumed and is to be queued instead. False: it was cancelled, and
- * has ended.
- */
-static inline bool
-task_not_resumed(struct task *t)
-{
-	if (likely(state_to_yielded(&t->state, 0) == STATE_IDLE_NOTIFIED))
-		return true;
-	weir__task_end(t, -ECANCELED, 1);
-	return false;
 }
 
 #endif

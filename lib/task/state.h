@@ -9,7 +9,8 @@
  * caller must do next; nothing else writes the word. The protocol is that of
  * tokio's runtime::task::state.
  *
- *	bit 0  RUNNING        one thread has the right to poll or drop the state
+ *	bit 0  RUNNING        one thread, or the queue that it yielded to, has the
+ *	                      right to poll or drop the state
  *	bit 1  COMPLETE       ended; never unset, and RUNNING is never set again
  *	bit 2  NOTIFIED       a notification exists: in a queue, or owed by the
  *	                      thread that runs it
@@ -20,8 +21,9 @@
  *
  * Invariants:
  * T1 RUNNING and COMPLETE are never both set.
- * T2 A task is in at most one queue, and only with NOTIFIED set and a
- *    reference that belongs to that place.
+ * T2 A task is in at most one queue, and with a reference that belongs to that
+ *    place. NOTIFIED is set there; or else RUNNING, which belongs to that place
+ *    too, and NOTIFIED if it was woken since (run.h).
  * T3 The state bytes are touched by the holder of RUNNING only; the result
  *    bytes, after COMPLETE, by whoever ends JOIN_INTEREST or, if that was gone
  *    before COMPLETE, by the completing thread.
@@ -30,7 +32,7 @@
  *    if the waiter is a task's waker: that one is used up.
  * T5 The cell is given back by whoever takes the last reference, once.
  * T6 A poll may give one reference to its own task away before it is counted: the
- *    swap that ends the poll counts it. Until then the poll has one itself, and
+ *    swap that ends the poll counts it, or an increment if it keeps RUNNING. Until then the poll has one itself, and
  *    the owned list another, so the word has one at least.
  */
 
@@ -162,21 +164,40 @@ state_to_idle(struct task_state *s, unsigned int owed)
 }
 
 /*
- * As state_to_idle() for a task that yields: the notification stays.
- * Gives STATE_IDLE_NOTIFIED or STATE_IDLE_CANCEL.
+ * One that kept RUNNING in a queue has its next turn. That is for what woke it
+ * since, too. Gives STATE_RUN_POLL or STATE_RUN_CANCEL.
  */
-static inline enum state_idle
-state_to_yielded(struct task_state *s, unsigned int owed)
+static inline enum state_run
+state_to_next_turn(struct task_state *s)
+{
+	uint64_t old = state_load(s);
+
+	do {
+		WEIR_ASSERT(old & STATE_RUNNING, "T2");
+		if (likely(!(old & (STATE_CANCELLED | STATE_NOTIFIED))))
+			break;
+		if (old & STATE_CANCELLED)
+			return STATE_RUN_CANCEL;
+	} while (!state_swap(s, &old, old & ~STATE_NOTIFIED));
+	return STATE_RUN_POLL;
+}
+
+/*
+ * It gives RUNNING back, and has been notified instead. False, and no change: it
+ * was cancelled, and whoever cancelled it counts on its next turn.
+ */
+static inline bool
+state_to_notified(struct task_state *s)
 {
 	uint64_t old = state_load(s), to;
 
 	do {
-		WEIR_ASSERT(old & STATE_RUNNING, "T1");
+		WEIR_ASSERT(old & STATE_RUNNING, "T2");
 		if (unlikely(old & STATE_CANCELLED))
-			return STATE_IDLE_CANCEL;
+			return false;
 		to = (old & ~STATE_RUNNING) | STATE_NOTIFIED;
-	} while (!state_swap(s, &old, to + owed * STATE_REF_ONE));
-	return STATE_IDLE_NOTIFIED;
+	} while (!state_swap(s, &old, to));
+	return true;
 }
 
 /* RUNNING to COMPLETE: what is left to do? */

@@ -166,6 +166,7 @@ weir__task_end_cancelled(struct task *t)
 void
 weir__task_drop_notification(struct task *t)
 {
+	WEIR_ASSERT(!task_is_kept(t), "N2");
 	weir__task_ref_dec(t);
 }
 
@@ -191,7 +192,7 @@ int
 weir_context_yield(struct weir_context *ctx)
 {
 	context_check(ctx);
-	ctx->yield = YIELD_BEHIND;
+	ctx->asked |= ASKED_YIELD;
 	return WEIR_PENDING;
 }
 
@@ -199,7 +200,7 @@ int
 weir_context_spend(struct weir_context *ctx, unsigned int units)
 {
 	if (unlikely(context_is_spent(ctx))) {
-		ctx->out_of_budget = true;
+		ctx->asked |= ASKED_OUT_OF_BUDGET;
 		return weir_context_yield(ctx);
 	}
 	context_charge(ctx, units);
@@ -210,9 +211,9 @@ void
 weir_context_budget_suspend(struct weir_context *ctx)
 {
 	context_check(ctx);
-	if (ctx->suspended)
+	if (ctx->asked & ASKED_SUSPENDED)
 		return;
-	ctx->suspended = true;
+	ctx->asked |= ASKED_SUSPENDED;
 	ctx->kept = ctx->budget;
 	ctx->budget = UINT32_MAX;
 }

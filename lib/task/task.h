@@ -15,7 +15,8 @@
  *	woken          written by whoever holds the notification, read by all
  *	join_waiter    see state.h, T4
  *	outcome        the completing thread before COMPLETE, all after it
- *	polls          written by the holder of RUNNING, read by all
+ *	polls          written by the holder of RUNNING, read by all; TASK_KEPT
+ *		       also by who takes the task from a queue
  *	bytes          see state.h, T3
  *
  * The scheduler above is reached through weir__schedule() and
@@ -63,32 +64,42 @@ static_assert(offsetof(struct task, bytes) % 16 == 0,
 static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
 static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
 
+/*
+ * In `polls`: the task has yielded, and keeps RUNNING until its next turn. See
+ * run.h.
+ */
+#define TASK_KEPT (UINT32_C(1) << 31)
+
+static inline bool
+task_is_kept(const struct task *t)
+{
+	return (atomic_u32_load(&t->polls, RELAXED) & TASK_KEPT) != 0;
+}
+
 static inline bool
 task_is_local(const struct task *t)
 {
 	return t->affinity == WEIR_AFFINITY_WORKER;
 }
 
-/* What a task that gives PENDING has asked for besides. */
-enum yield {
-	YIELD_NOT,
-	YIELD_BEHIND,  /* back into the queue once the sources were polled */
-	YIELD_AGAIN,   /* at once; the sources are polled before its turn */
-	YIELD_TO_NEXT, /* its turn comes behind that of context.next */
-};
+/* What a poll has asked for, beside what it gives: in weir_context.asked. */
+#define ASKED_YIELD 1u	     /* back into the queue, behind the sources' poll */
+#define ASKED_LOOK_AGAIN 2u  /* at once; they are polled before its turn */
+#define ASKED_BEHIND_NEXT 4u /* a turn behind that of context.next */
+#define ASKED_OUT_OF_BUDGET 8u /* to yield, since its budget was empty */
+#define ASKED_SUSPENDED 16u    /* the budget is set aside, in `kept` */
+#define ASKED_OWES 32u	       /* gave a reference away (state.h, T6) */
+
+/* Its next turn needs no wake-up. */
+#define ASKED_TURN (ASKED_YIELD | ASKED_LOOK_AGAIN | ASKED_BEHIND_NEXT)
 
 /* What a poll function sees, and what it asked for. One for each core. */
 struct weir_context {
 	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
 	uint32_t budget;
-	/* Of one poll. */
-	uint8_t yield;	    /* enum yield */
-	bool owes;	    /* gave a reference away (state.h, T6) */
-	bool out_of_budget; /* asked because its budget was empty */
-	bool suspended;	    /* the budget is set aside, in `kept` */
+	uint32_t asked; /* ASKED_*, of one poll */
 	uint32_t kept;
-	bool running; /* a task has its turn: poll, drop, end */
 	/*
 	 * Where the task is, or NULL, whose turn comes behind this poll whatever
 	 * else happens.
@@ -101,10 +112,7 @@ static inline void
 context_begin(struct weir_context *ctx, struct task *t)
 {
 	ctx->task = t;
-	ctx->yield = YIELD_NOT;
-	ctx->owes = false;
-	ctx->out_of_budget = false;
-	ctx->suspended = false;
+	ctx->asked = 0;
 }
 
 /* No task is being polled. */
@@ -112,7 +120,6 @@ static inline void
 context_reset(struct weir_context *ctx)
 {
 	context_begin(ctx, NULL);
-	ctx->running = false;
 }
 
 /* Does the calling thread drive this core? The scheduler knows. */
@@ -159,9 +166,9 @@ context_spend(struct weir_context *ctx, uint32_t units)
 static inline void
 context_resume(struct weir_context *ctx)
 {
-	if (likely(!ctx->suspended))
+	if (likely(!(ctx->asked & ASKED_SUSPENDED)))
 		return;
-	ctx->suspended = false;
+	ctx->asked &= ~ASKED_SUSPENDED;
 	ctx->budget = ctx->kept;
 }
 
@@ -173,8 +180,7 @@ static inline int
 context_look_again(struct weir_context *ctx)
 {
 	context_check(ctx);
-	if (ctx->yield == YIELD_NOT)
-		ctx->yield = YIELD_AGAIN;
+	ctx->asked |= ASKED_LOOK_AGAIN;
 	return WEIR_PENDING;
 }
 
@@ -200,8 +206,7 @@ static inline int
 context_look_behind_next(struct weir_context *ctx)
 {
 	context_check(ctx);
-	if (ctx->yield == YIELD_NOT)
-		ctx->yield = YIELD_TO_NEXT;
+	ctx->asked |= ASKED_BEHIND_NEXT;
 	return WEIR_PENDING;
 }
 
@@ -301,9 +306,9 @@ weir__join_unwatch(struct weir_join *join);
 static inline struct weir_waker *
 context_waker(struct weir_context *ctx)
 {
-	if (ctx->owes)
+	if (ctx->asked & ASKED_OWES)
 		state_ref_inc(&ctx->task->state);
-	ctx->owes = true;
+	ctx->asked |= ASKED_OWES;
 	return (struct weir_waker *)ctx->task;
 }
 

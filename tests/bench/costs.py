@@ -38,7 +38,7 @@ MECHANISMS = [
     Mechanism("poll", "a woken task's turn: out of the run queue, polled, "
               "waiting again", 190),
     Mechanism("yield", "a turn of one of 128 tasks that yield, with its way back "
-              "into the queue", 220),
+              "into the queue", 190),
     Mechanism("inject_push", "one task into an inject queue", 120),
     Mechanism("inject_pop", "a task out of an inject queue, 32 at a time", 10),
     Mechanism("steal", "half of a queue of 64 tasks goes to a thief", 440),

@@ -33,6 +33,7 @@ static struct {
 	/* Who has a reference. */
 	bool listed;
 	bool queued;
+	bool kept; /* as queued, with RUNNING */
 	bool handle;
 	enum runner runner;
 	unsigned int wakers;
@@ -48,7 +49,7 @@ static struct {
 static unsigned int
 model_refs(void)
 {
-	return m.listed + m.queued + m.handle + m.wakers +
+	return m.listed + m.queued + m.kept + m.handle + m.wakers +
 	       (m.runner == RUNNER_POLLER) - m.owed;
 }
 
@@ -94,6 +95,16 @@ run(void)
 {
 	enum state_run got;
 
+	if (m.kept) {
+		got = state_to_next_turn(&state);
+		m.kept = false;
+		m.notified &= m.cancelled;
+		m.runner = RUNNER_POLLER;
+		m.must_end = m.cancelled;
+		fuzz_check(got ==
+			   (m.cancelled ? STATE_RUN_CANCEL : STATE_RUN_POLL));
+		return;
+	}
 	if (!m.queued)
 		return;
 	got = state_to_running(&state);
@@ -110,16 +121,54 @@ run(void)
 	fuzz_check(got == (m.cancelled ? STATE_RUN_CANCEL : STATE_RUN_POLL));
 }
 
-/* A poll gave PENDING, which a job's has no way to. */
+/* What a poll that gave PENDING needs: a job's has no way to. */
+static bool
+may_pend(void)
+{
+	return m.runner == RUNNER_POLLER && !m.complete && !m.must_end &&
+	       m.owned;
+}
+
+/* A poll yielded, and the task keeps RUNNING. */
 static void
-pend(bool yield)
+yield(void)
+{
+	if (!may_pend())
+		return;
+	if (m.owed)
+		state_ref_inc(&state);
+	m.owed = false;
+	m.runner = RUNNER_NONE;
+	m.kept = true;
+}
+
+/* One that did so gives it back, or ends. */
+static void
+give_turn_back(void)
+{
+	if (!m.kept)
+		return;
+	m.kept = false;
+	fuzz_check(state_to_notified(&state) == !m.cancelled);
+	if (m.cancelled) {
+		m.must_end = true;
+		m.runner = RUNNER_POLLER;
+		return;
+	}
+	m.running = false;
+	m.notified = true;
+	m.queued = true;
+}
+
+/* A poll gave PENDING. */
+static void
+pend(void)
 {
 	enum state_idle got;
 
-	if (m.runner != RUNNER_POLLER || m.complete || m.must_end || !m.owned)
+	if (!may_pend())
 		return;
-	got = yield ? state_to_yielded(&state, m.owed) :
-		      state_to_idle(&state, m.owed);
+	got = state_to_idle(&state, m.owed);
 	if (m.cancelled) {
 		fuzz_check(got == STATE_IDLE_CANCEL);
 		m.must_end = true;
@@ -128,8 +177,6 @@ pend(bool yield)
 	m.running = false;
 	m.owed = false;
 	m.runner = RUNNER_NONE;
-	if (yield)
-		m.notified = true;
 	if (m.notified) {
 		fuzz_check(got == STATE_IDLE_NOTIFIED);
 		m.queued = true;
@@ -362,10 +409,13 @@ step(unsigned int op)
 		run();
 		break;
 	case 2:
-		pend(false);
+		pend();
 		break;
 	case 3:
-		pend(true);
+		if (op / 16 % 2 == 0)
+			yield();
+		else
+			give_turn_back();
 		break;
 	case 4:
 		complete();
@@ -416,6 +466,8 @@ check(void)
 	fuzz_check(state_load(&state) == model_word());
 	/* No wake-up is lost: whoever runs it, or a queue, knows of it. */
 	fuzz_check(!m.notified || m.running || m.complete || m.queued);
+	/* RUNNING is somebody's. */
+	fuzz_check(!m.running || m.kept || m.runner != RUNNER_NONE);
 }
 
 /* Everyone does what is left to do, and goes. */

@@ -42,9 +42,8 @@ run_task(struct core *c, struct task *t)
 		weir__place(t);
 		return;
 	}
-	c->ctx.running = true;
-	task_run(t, &c->ctx, false);
-	c->ctx.running = false;
+	if (task_run(t, &c->ctx, false) != TASK_NEXT_NOTHING)
+		weir__schedule_back(c, t);
 }
 
 /* Takes and polls what the core has; false if there is nothing. */
@@ -228,13 +227,20 @@ static void
 let_go(void *arg)
 {
 	struct core *c = runtime_enter(rt, 1);
+	struct weir_join *join;
 
 	(void)arg;
 	spawn_for_0(1);
 	run(c);
 	while (!(worker_attention(c->worker) & ATTENTION_RETURN))
 		atomic_pause();
-	weir__worker_let_go(c->worker);
+	/* One that keeps its turn ends before, if it was cancelled. */
+	join = runtime_spawn_on(rt, &yield_ops, 3, 0);
+	run(c);
+	weir_join_abort(join);
+	weir_join_detach(join);
+	weir__worker_let_go(c);
+	model_check(task_logs[3].polls == 1 && task_logs[3].drops == 1);
 	/* From here on it sends them home. */
 	spawn_for_0(2);
 	runtime_leave();

@@ -10,6 +10,7 @@
  * of a task or of its home is.
  */
 
+#include <errno.h>
 #include <string.h>
 
 #include "checker/memory.h"
@@ -166,6 +167,43 @@ place(struct task *t)
 		weir__task_drop_notification(t);
 }
 
+/* As the library does with a task that leaves a worker's queues. */
+static void
+settle(struct task *t)
+{
+	if (task_give_turn_back(t))
+		weir__task_drop_notification(t);
+	else
+		weir__task_end(t, -ECANCELED, 1);
+}
+
+static void
+place_again(struct task *t)
+{
+	t->next = NULL;
+	if (!push(t, task_is_local(t) ? t->worker : -1))
+		settle(t);
+}
+
+/* One of those that keep their turns in the worker's queue. */
+static UNWATCHED struct task *
+take_kept(int worker)
+{
+	struct task *t;
+	unsigned int i;
+
+	for (i = 0; i < s.pushed; i++) {
+		t = s.entries[i].task;
+		if (t == NULL || !(t->polls.v & TASK_KEPT) ||
+		    (s.entries[i].worker >= 0 && s.entries[i].worker != worker))
+			continue;
+		s.entries[i].task = NULL;
+		virtual_acquire(&s.entries[i]);
+		return t;
+	}
+	return NULL;
+}
+
 /* Whether it is resumed or queued is up to what else runs on a worker. */
 static enum task_next
 run(struct task *t, struct weir_context *ctx)
@@ -173,11 +211,12 @@ run(struct task *t, struct weir_context *ctx)
 	enum task_next next = task_run(t, ctx, false);
 
 	while (next == TASK_NEXT_RESUME) {
-		if (model_choose(2) == 0)
+		if (model_choose(2) == 0) {
 			next = task_run(t, ctx, true);
-		else
-			next = task_not_resumed(t) ? TASK_NEXT_QUEUE :
-						     TASK_NEXT_NOTHING;
+		} else {
+			task_keep_turn(t);
+			next = TASK_NEXT_QUEUE;
+		}
 	}
 	return next;
 }
@@ -193,11 +232,12 @@ worker_main(void *arg)
 	while ((t = next()) != NULL) {
 		model_check(t->next == NULL);
 		ctx.budget = BUDGET;
-		ctx.running = true;
 		if (run(t, &ctx) != TASK_NEXT_NOTHING)
-			place(t);
+			place_again(t);
 		context_reset(&ctx);
 	}
+	while ((t = take_kept((int)self)) != NULL)
+		settle(t);
 	weir__owned_shutdown(&s.home->owned, self, self);
 	leave();
 }

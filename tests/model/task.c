@@ -361,6 +361,18 @@ MODEL(task_close_look, "the same, of one that looks again", 2, 1)
 	model_check(drops == 1 && ends == 0);
 }
 
+MODEL(task_close_yield, "the same, of one that yields", 2, 1)
+{
+	unsigned int closer;
+
+	scheduler_start(2);
+	weir_join_detach(scheduler_spawn(&yielding_ops, NULL));
+	closer = model_thread("closer", close_all, NULL);
+	model_join(closer);
+	scheduler_end();
+	model_check(drops == 1);
+}
+
 MODEL(task_close_abort, "two workers shut down beside an abort", 2, 1)
 {
 	struct weir_join *join;

@@ -194,13 +194,14 @@ see(struct task *t)
 static void
 poll(struct core *c, struct task *t)
 {
-	enum state_idle next;
+	enum state_run may;
 	int rc;
 
-	model_check(state_to_running(&t->state) == STATE_RUN_POLL);
-	c->ctx.task = t;
-	c->ctx.yield = YIELD_NOT;
-	c->ctx.owes = false;
+	may = task_is_kept(t) ? state_to_next_turn(&t->state) :
+				state_to_running(&t->state);
+	model_check(may == STATE_RUN_POLL);
+	atomic_u32_store(&t->polls, 0, RELAXED);
+	context_begin(&c->ctx, t);
 	c->ctx.budget = 128;
 	rc = t->ops->poll(&c->ctx, t->bytes);
 	c->ctx.task = NULL;
@@ -208,14 +209,17 @@ poll(struct core *c, struct task *t)
 		see(t);
 		return;
 	}
-	next = c->ctx.yield != YIELD_NOT ?
-		       state_to_yielded(&t->state, c->ctx.owes) :
-		       state_to_idle(&t->state, c->ctx.owes);
-	if (next != STATE_IDLE_NOTIFIED)
-		return;
-	/* It waits for another thread. */
-	if (c->ctx.yield != YIELD_NOT)
+	if (c->ctx.asked & ASKED_TURN) {
+		if (c->ctx.asked & ASKED_OWES)
+			state_ref_inc(&t->state);
+		task_keep_turn(t);
+		/* It waits for another thread. */
 		atomic_pause();
+	} else if (state_to_idle(&t->state,
+				 c->ctx.asked & ASKED_OWES ? 1 : 0) !=
+		   STATE_IDLE_NOTIFIED) {
+		return;
+	}
 	weir__schedule_back(c, t);
 	weir__notify(c->worker->node, &c->worker->queue);
 }
@@ -231,12 +235,12 @@ run(struct core *c, struct task *t)
 {
 	if (c->searching)
 		weir__stop_searching(c);
-	c->ctx.running = true;
+	c->looking = false;
 	if (t->ops != NULL)
 		poll(c, t);
 	else
 		see(t);
-	c->ctx.running = false;
+	c->looking = true;
 }
 
 /* As worker.c has it, less what is about time and tasks. */
@@ -248,6 +252,7 @@ drive(void *arg)
 	struct task *t;
 
 	weir__core = c;
+	c->looking = true;
 	rte_rcu_qsbr_thread_online(workers_rt->sources.qsbr, w->index);
 	while (!(worker_attention(w) & ATTENTION_STOP)) {
 		t = next_task(c);
@@ -289,7 +294,7 @@ void
 workers_enter(unsigned int i)
 {
 	weir__core = workers_get(i)->core;
-	weir__core->ctx.running = true;
+	weir__core->looking = false;
 }
 
 struct task *

@@ -240,8 +240,11 @@ is_queued(const struct sim_task *t)
 	if (t->drops > 0 || t->task == NULL || t->job || t->running)
 		return false;
 	word = peek64(&t->task->state.word);
-	return (word & STATE_NOTIFIED) &&
-	       !(word & (STATE_RUNNING | STATE_COMPLETE));
+	if (word & STATE_COMPLETE)
+		return false;
+	return word & STATE_RUNNING ?
+		       (peek32(&t->task->polls) & TASK_KEPT) != 0 :
+		       (word & STATE_NOTIFIED) != 0;
 }
 
 /* Does somebody drive this runtime? */

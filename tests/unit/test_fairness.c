@@ -442,10 +442,9 @@ spending_more_than_is_left_spends_it_all(void **state)
 
 	assert_int_equal(weir_context_spend(&ctx, 13), 0);
 	assert_int_equal(weir_context_spend(&ctx, 100), 0);
-	assert_false(ctx.yield);
+	assert_int_equal(ctx.asked, 0);
 	assert_int_equal(weir_context_spend(&ctx, 0), WEIR_PENDING);
-	assert_true(ctx.yield);
-	assert_true(ctx.out_of_budget);
+	assert_int_equal(ctx.asked, ASKED_YIELD | ASKED_OUT_OF_BUDGET);
 	free(task);
 }
 

@@ -95,19 +95,32 @@ idle_waits_unless_it_was_woken_or_cancelled(void **state)
 }
 
 static void
-yielded_stays_notified_with_its_reference(void **state)
+next_turn_is_for_what_woke_it(void **state)
 {
 	const struct row rows[] = {
-		{ R | J | REFS(3), STATE_IDLE_NOTIFIED, N | J | REFS(3) },
-		{ R | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(1) },
-		/* One notification, however often it was woken. */
-		{ R | N | J | W | REFS(3), STATE_IDLE_NOTIFIED,
-		  N | J | W | REFS(3) },
-		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
-		{ R | X | N | REFS(1), STATE_IDLE_CANCEL, R | X | N | REFS(1) },
+		{ R | J | REFS(3), STATE_RUN_POLL, R | J | REFS(3) },
+		{ R | N | J | W | REFS(3), STATE_RUN_POLL,
+		  R | J | W | REFS(3) },
+		{ R | X | J | REFS(3), STATE_RUN_CANCEL, R | X | J | REFS(3) },
+		{ R | X | N | REFS(1), STATE_RUN_CANCEL, R | X | N | REFS(1) },
 	};
 
-	check_rows(rows, state_to_yielded(&s, 0));
+	check_rows(rows, state_to_next_turn(&s));
+}
+
+static void
+turn_given_back_is_a_notification(void **state)
+{
+	const struct row rows[] = {
+		{ R | J | REFS(3), true, N | J | REFS(3) },
+		{ R | REFS(1), true, N | REFS(1) },
+		/* One notification, however often it was woken. */
+		{ R | N | J | W | REFS(3), true, N | J | W | REFS(3) },
+		{ R | X | J | REFS(3), false, R | X | J | REFS(3) },
+		{ R | X | N | REFS(1), false, R | X | N | REFS(1) },
+	};
+
+	check_rows(rows, state_to_notified(&s));
 }
 
 /* T6 */
@@ -123,14 +136,8 @@ a_poll_s_end_counts_what_it_gave_away(void **state)
 		{ R | REFS(1), STATE_IDLE_WAIT, REFS(1) },
 		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
 	};
-	const struct row yielded[] = {
-		{ R | J | REFS(3), STATE_IDLE_NOTIFIED, N | J | REFS(4) },
-		{ R | N | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(2) },
-		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
-	};
 
 	check_rows(idle, state_to_idle(&s, 1));
-	check_rows(yielded, state_to_yielded(&s, 1));
 }
 
 static void
@@ -381,7 +388,8 @@ main(void)
 		cmocka_unit_test(new_task_is_notified_and_has_three_references),
 		cmocka_unit_test(running_is_taken_by_one),
 		cmocka_unit_test(idle_waits_unless_it_was_woken_or_cancelled),
-		cmocka_unit_test(yielded_stays_notified_with_its_reference),
+		cmocka_unit_test(next_turn_is_for_what_woke_it),
+		cmocka_unit_test(turn_given_back_is_a_notification),
 		cmocka_unit_test(a_poll_s_end_counts_what_it_gave_away),
 		cmocka_unit_test(completion_says_who_has_the_rest),
 		cmocka_unit_test(waiter_is_given_back_after_completion),

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Tasks that yield keep RUNNING until their next turn (lib/task/run.h): who looks at
+ * them meanwhile, wakes or ends them, or takes their worker away, finds them as if
+ * they were just queued.
+ */
+
+#include "rig.h"
+
+#include <errno.h>
+
+#include "sched/scheduler.h"
+
+#define CROWD (3u * RUN_QUEUE_SIZE)
+
+/* A task that comes between two turns of those that yield. */
+struct between {
+	void (*act)(void *arg);
+	void *arg;
+};
+
+static int
+between_poll(struct weir_context *ctx, void *state)
+{
+	struct between *b = state;
+
+	b->act(b->arg);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops between_ops = {
+	.name = "between",
+	.state_size = sizeof(struct between),
+	.poll = between_poll,
+};
+
+static struct weir_join *
+spawn_between(void (*act)(void *arg), void *arg)
+{
+	const struct between b = { act, arg };
+
+	return weir_task_spawn(rig.rt, &between_ops, &b, NULL);
+}
+
+static bool
+keeps_its_turn(const struct weir_join *join)
+{
+	const struct task *t = (const struct task *)join;
+
+	return (state_load(&t->state) & STATE_RUNNING) && task_is_kept(t);
+}
+
+/* Yields in its first turn, and waits from the second one on. */
+static int
+yield_once_poll(struct weir_context *ctx, void *state)
+{
+	struct rig_state *s = state;
+
+	rig_add(&s->log->polls, 1);
+	if (s->polls++ > 0)
+		return WEIR_PENDING;
+	atomic_ptr_store(s->waker, weir_context_waker(ctx), RELEASE);
+	return weir_context_yield(ctx);
+}
+
+static void
+count_drop(void *state)
+{
+	rig_add(&((struct rig_state *)state)->log->drops, 1);
+}
+
+static const struct weir_task_ops yield_once_ops = {
+	.name = "yield_once",
+	.state_size = sizeof(struct rig_state),
+	.poll = yield_once_poll,
+	.drop = count_drop,
+};
+
+/* What happens to one that yielded, before its next turn. */
+static struct weir_join *
+yield_once(void (*act)(void *arg))
+{
+	struct weir_join *join, *between;
+	struct rig_blockers b;
+
+	rig_block(&b, rig.rt);
+	join = rig_spawn(rig.rt, &yield_once_ops, &rig.told);
+	between = spawn_between(act, join);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(between, NULL), 0);
+	return join;
+}
+
+static void
+look_at_it(void *arg)
+{
+	const struct weir_join *join = arg;
+	struct weir_task_entry entries[4];
+	uint64_t i, n, found = 0;
+
+	assert_true(keeps_its_turn(join));
+	n = weir_task_list(rig.rt, entries, RTE_DIM(entries));
+	for (i = 0; i < n; i++) {
+		if (entries[i].task.id != weir_join_id(join))
+			continue;
+		found++;
+		assert_int_equal(entries[i].state, WEIR_TASK_QUEUED);
+		assert_int_equal(entries[i].polls, 1);
+	}
+	assert_int_equal(found, 1);
+}
+
+static void
+end(struct weir_join *join)
+{
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+static void
+it_is_listed_as_queued(void **state)
+{
+	struct weir_join *join = yield_once(look_at_it);
+
+	rig_wait_until(rig_get(&rig.log.polls) == 2);
+	end(join);
+}
+
+static void
+wake_it(void *arg)
+{
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+
+	assert_true(keeps_its_turn(arg));
+	weir_waker_wake_by_ref(w);
+	weir_waker_wake_by_ref(w);
+	atomic_ptr_store(&rig.waker, w, RELEASE);
+}
+
+static void
+do_nothing(void *arg)
+{
+}
+
+static void
+wake_up_is_for_its_next_turn(void **state)
+{
+	struct weir_join *join = yield_once(wake_it);
+	unsigned int i;
+
+	rig_wait_until(rig_get(&rig.log.polls) == 2);
+	/* Had it another turn after that, it would be over by now. */
+	for (i = 0; i < 3; i++)
+		assert_int_equal(
+			rig_join(spawn_between(do_nothing, NULL), NULL), 0);
+	assert_int_equal(rig_get(&rig.log.polls), 2);
+	end(join);
+}
+
+static void
+abort_it(void *arg)
+{
+	assert_true(keeps_its_turn(arg));
+	weir_join_abort(arg);
+	assert_int_equal(rig_get(&rig.log.drops), 0);
+}
+
+static void
+aborted_it_has_no_other_turn(void **state)
+{
+	struct weir_join *join = yield_once(abort_it);
+
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	rig_expect_log(1, 1, 0);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+static uint64_t
+overflows(void)
+{
+	struct weir_worker_stats stats;
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; weir_worker_stats_get(rig.rt, i, &stats) == 0; i++)
+		n += stats.overflows;
+	return n;
+}
+
+static void
+abort_half(void *arg)
+{
+	struct weir_join **joins = arg;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i += 2)
+		weir_join_abort(joins[i]);
+}
+
+/* Those that are cancelled stay when the queue overflows, and end. */
+static void
+crowd_overflows_the_queue(void **state)
+{
+	struct weir_join *joins[CROWD];
+	unsigned int i;
+	uint64_t before;
+
+	for (i = 0; i < CROWD; i++)
+		joins[i] = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
+	rig_wait_until(rig_get(&rig.log.polls) > 10 * CROWD);
+	before = overflows();
+	rig_wait_until(overflows() > before);
+	assert_int_equal(rig_join(spawn_between(abort_half, joins), NULL), 0);
+	for (i = 0; i < CROWD; i += 2)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	rig_set(&rig.go, 1);
+	for (i = 1; i < CROWD; i += 2)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+	assert_int_equal(rig_get(&rig.log.drops), CROWD);
+}
+
+/* Every other one is bound to the last worker. */
+static void
+spawn_crowd(struct weir_join **joins, unsigned int n)
+{
+	unsigned int i, last = weir_runtime_nb_workers(rig.rt) - 1;
+
+	for (i = 0; i < n; i++)
+		joins[i] = i % 2 == 0 ? rig_spawn(rig.rt, &rig_yield_ops,
+						  &rig.told) :
+					rig_spawn_on(rig.rt, last,
+						     &rig_yield_ops, &rig.told);
+}
+
+static void
+expect_turns(void)
+{
+	uint32_t polls = rig_get(&rig.log.polls);
+
+	rig_wait_until(rig_get(&rig.log.polls) - polls > 1000);
+}
+
+static void
+worker_goes_and_comes_back(void **state)
+{
+	struct weir_join *joins[20];
+	struct weir_worker_stats stats;
+	unsigned int i, round;
+
+	spawn_crowd(joins, RTE_DIM(joins));
+	assert_int_equal(weir_worker_stats_get(rig.rt, 1, &stats), 0);
+	for (round = 0; round < 20; round++) {
+		expect_turns();
+		assert_int_equal(weir_worker_retire(rig.rt, 1, 0), 0);
+		expect_turns();
+		weir_join_abort(joins[round]);
+		assert_int_equal(weir_worker_add(rig.rt, stats.lcore), 1);
+	}
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&rig.log.drops), RTE_DIM(joins));
+}
+
+/* Bound ones are dropped where they ran. */
+struct bound {
+	struct rig_log *log;
+	unsigned int worker;
+};
+
+static int
+bound_poll(struct weir_context *ctx, void *state)
+{
+	struct bound *b = state;
+
+	rig_add(&b->log->polls, 1);
+	assert_int_equal(weir_context_worker(ctx), b->worker);
+	return weir_context_yield(ctx);
+}
+
+static void
+bound_drop(void *state)
+{
+	struct bound *b = state;
+
+	assert_int_equal(weir_worker_current(), b->worker);
+	rig_add(&b->log->drops, 1);
+}
+
+static void
+runtime_ends(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "bound",
+		.state_size = sizeof(struct bound),
+		.poll = bound_poll,
+		.drop = bound_drop,
+	};
+	unsigned int i, n = weir_runtime_nb_workers(rig.rt);
+	struct weir_join *joins[20];
+
+	for (i = 0; i < RTE_DIM(joins); i++) {
+		struct bound b = { &rig.log, i % n };
+		struct weir_spawn_attr attr = {
+			.affinity = WEIR_AFFINITY_WORKER,
+			.worker = b.worker,
+		};
+
+		joins[i] = weir_task_spawn(rig.rt, &ops, &b, &attr);
+	}
+	expect_turns();
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&rig.log.drops), RTE_DIM(joins));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(it_is_listed_as_queued, 1),
+		RIG_TEST(wake_up_is_for_its_next_turn, 1),
+		RIG_TEST(aborted_it_has_no_other_turn, 1),
+		RIG_TEST(crowd_overflows_the_queue, 1),
+		RIG_TEST(crowd_overflows_the_queue, 2),
+		RIG_TEST(worker_goes_and_comes_back, 2),
+		RIG_TEST(worker_goes_and_comes_back, 3),
+		RIG_TESTS(runtime_ends),
+	};
+
+	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+}
