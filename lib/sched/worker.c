@@ -475,14 +475,17 @@ look(struct core *c)
 static struct task *
 look_around(struct core *c)
 {
-	struct task *t;
+	struct task *t = NULL;
 
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (c->looked != c->tick)
-		c->now = rte_rdtsc();
-	maintenance(c, c->now);
-	t = next_task(c);
+	if (c->deferred.n > 0 ||
+	    weir__source_set_any_armed_owner(&c->worker->sources)) {
+		if (c->looked != c->tick)
+			c->now = rte_rdtsc();
+		maintenance(c, c->now);
+		t = take_local(c);
+	}
 	if (t == NULL)
 		t = weir__search(c);
 	if (t == NULL)
@@ -570,6 +573,13 @@ weir__timers_of(const struct weir_context *ctx)
 {
 	context_check(ctx);
 	return &ctx->core->worker->timers;
+}
+
+uint64_t
+weir__tsc_seen(const struct weir_context *ctx)
+{
+	context_check(ctx);
+	return ctx->core->now;
 }
 
 struct weir_runtime *
