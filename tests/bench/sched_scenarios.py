@@ -119,5 +119,5 @@ SCENARIOS = {
                  2: peers("tokio", "smol", "go")},
                 more=(Figure("us p50", None), Figure("us p99", 10))),
     **scenarios("memory", "a million tasks that wait", "B/task",
-                {2: peers("tokio", "smol", "go")}, limit=128),
+                {2: peers("tokio", "smol", "go", FLOOR)}, limit=128),
 }

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CELLS 10000u
 #define JOINS 50000u
@@ -35,6 +36,7 @@
 #define TIMERS 100000u
 #define LEAST_NS UINT64_C(100000000)
 #define RANGE_NS UINT64_C(900000000)
+#define WAITERS 1000000u
 #define SPINS 100000u
 #define SPIN_STEPS 470u
 #define ROUNDS_NS UINT64_C(400000000)
@@ -384,6 +386,36 @@ timers(void)
 	       late[TIMERS / 2], late[TIMERS / 100 * 99]);
 }
 
+static double
+rss_now(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1)
+		exit(1);
+	fclose(f);
+	return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* Tasks that are there, and nothing else. */
+static double
+memory(void)
+{
+	double before = rss_now(), each;
+	struct cell *all =
+		aligned_alloc(_Alignof(struct cell), WAITERS * sizeof(*all));
+	unsigned int i;
+
+	if (all == NULL)
+		exit(1);
+	for (i = 0; i < WAITERS; i++)
+		begin(&all[i]);
+	each = (rss_now() - before) / WAITERS;
+	free(all);
+	return each;
+}
+
 struct share {
 	struct cell *cells;
 	unsigned int n;
@@ -480,6 +512,10 @@ main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "fan_out_steal") == 0) {
 		printf("figures %.4f\n", fan_out_steal(workers));
+		return 0;
+	}
+	if (strcmp(argv[1], "memory") == 0) {
+		printf("figures %.4f\n", memory());
 		return 0;
 	}
 	if (strcmp(argv[1], "timers") == 0) {
