@@ -221,6 +221,7 @@ leave(struct core *c, struct blocked *me)
 	me->ctx = c->ctx;
 	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
 	context_reset(&c->ctx);
+	c->ctx.next = &c->lifo;
 	/* It need not wait until the call has returned. */
 	weir__send_back_behind(c);
 	disown();

@@ -194,7 +194,7 @@ note_idleness(struct core *c)
 	if (polls == c->idle_polls)
 		return;
 	c->idle_polls = polls;
-	c->idle_since = c->last_poll;
+	c->idle_since = c->now;
 }
 
 /*
@@ -215,7 +215,6 @@ weir__park(struct core *c)
 	if (c->woken)
 		counter_add(&w->counters, noop_wakes, 1);
 	c->woken = false;
-	note_idleness(c);
 	last = weir__idle_sleep(idle, w->idle_bit, c->searching);
 	c->searching = false;
 	/* [idle:F1] D3: after we were uncounted. */
@@ -223,6 +222,7 @@ weir__park(struct core *c)
 		weir__notify(w->node, &w->queue);
 	c->now = rte_rdtsc();
 	count_busy(c, c->now);
+	note_idleness(c);
 	rescue = c->now + rt->max_poll_gap;
 	far = c->now + rt->cross_node_age;
 	recheck = c->now + pause;

@@ -124,6 +124,8 @@ weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
 {
 	unsigned int i;
 
+	for (i = 0; i < n; i++)
+		WEIR_ASSERT(!task_is_kept(tasks[i]), "N2");
 	if (weir__inject_push(q, tasks, n)) {
 		count_remote(node, n);
 		return;
@@ -341,7 +343,6 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 {
 	struct worker *w;
 
-	WEIR_ASSERT(!task_is_kept(t), "N2");
 	if (!task_is_local(t)) {
 		weir__inject(node, &node->inject, &t, 1);
 		notify(node, NULL);

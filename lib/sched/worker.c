@@ -315,12 +315,13 @@ weir__give_turns_back(struct core *c)
 	unsigned int n;
 	struct task *t;
 
+	/* All of them first: an end wakes others, which find room in the queue. */
+	while ((t = task_chain_pop(&c->local)) != NULL)
+		task_chain_add(&c->deferred, t);
+	while ((t = run_queue_pop_owner(&c->worker->queue)) != NULL)
+		task_chain_add(&c->deferred, t);
 	for (n = c->deferred.n; n > 0; n--)
 		settle(c, task_chain_pop(&c->deferred));
-	while ((t = task_chain_pop(&c->local)) != NULL)
-		settle(c, t);
-	while ((t = run_queue_pop_owner(&c->worker->queue)) != NULL)
-		settle(c, t);
 }
 
 void
@@ -573,13 +574,6 @@ weir__timers_of(const struct weir_context *ctx)
 {
 	context_check(ctx);
 	return &ctx->core->worker->timers;
-}
-
-uint64_t
-weir__tsc_seen(const struct weir_context *ctx)
-{
-	context_check(ctx);
-	return ctx->core->now;
 }
 
 struct weir_runtime *

@@ -13,9 +13,8 @@ timer_of(struct weir_sleep *sleep)
 }
 
 /*
- * deadline, now: cycles of the clock; now is 0 where it has not been read. It need not be:
- * when the worker looked last is good enough, since a timer that is due by now comes with
- * its next look.
+ * deadline, now: cycles of the clock; now is 0 where it has not been read. A wait
+ * that goes on needs not read it.
  */
 static int
 sleep_until(struct weir_context *ctx, struct timers *ts, struct timer *t,
@@ -32,7 +31,7 @@ sleep_until(struct weir_context *ctx, struct timers *ts, struct timer *t,
 		return context_spend(ctx, 1);
 	}
 	if (now == 0)
-		now = clock_at(clock, weir__tsc_seen(ctx));
+		now = clock_now(clock);
 	if (now >= deadline)
 		return context_spend(ctx, 1);
 	weir__timer_arm(ts, t, now >> clock->tick_shift, due,

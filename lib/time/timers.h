@@ -118,9 +118,6 @@ weir__timer_cancel(struct timer *t);
  */
 struct timers *
 weir__timers_of(const struct weir_context *ctx);
-/* The TSC when that worker looked at it last, before this poll. */
-uint64_t
-weir__tsc_seen(const struct weir_context *ctx);
 /* A runtime's clock. */
 const struct clock *
 weir__clock_of(const struct weir_runtime *rt);

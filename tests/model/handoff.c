@@ -134,14 +134,20 @@ MODEL(handoff_short, "a call that is over before a standby thread has come", 1,
 	model_check(task_logs[0].polls == 1);
 }
 
+static struct weir_join *opens;
+
+/* So the other task does not come first. */
+static void
+spawn_and_wait(void *arg)
+{
+	opens = runtime_spawn_on(rt, &open_ops, 1, 0);
+	wait_for_gate(arg);
+}
+
 MODEL(handoff_long, "a call that waits for another task of the worker", 1, 0)
 {
-	struct weir_join *blocks, *opens;
-
 	rt = runtime_create(&machine, 1, false);
-	blocks = spawn_block(0, wait_for_gate);
-	opens = runtime_spawn_on(rt, &open_ops, 1, 0);
-	model_check(weir_join_wait(blocks, NULL) == 0);
+	model_check(weir_join_wait(spawn_block(0, spawn_and_wait), NULL) == 0);
 	model_check(weir_join_wait(opens, NULL) == 0);
 	runtime_end(rt);
 	model_check(task_logs[0].polls == 1);

@@ -549,6 +549,94 @@ without_phases_adaptive_sleeps_at_once(void **state)
 	assert_int_equal(rig_get(&kernel.pauses), 0);
 }
 
+/* A task that takes long, behind many that do not, which has the clock read seldom. */
+static int
+long_poll(struct weir_context *ctx, void *state)
+{
+	uint64_t *const *ended = state;
+	uint64_t begun = rte_rdtsc();
+
+	do
+		**ended = rte_rdtsc();
+	while (**ended - begun < rte_get_tsc_hz() / 2000);
+	return WEIR_DONE;
+}
+
+static int
+short_poll(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
+static int
+crowd_poll(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops short_ops = { .name = "short",
+							.poll = short_poll };
+	static const struct weir_task_ops long_ops = {
+		.name = "long",
+		.state_size = sizeof(uint64_t *),
+		.poll = long_poll,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 200; i++)
+		weir_task_spawn_detached(rig.rt, &short_ops, NULL, NULL);
+	if (*(uint64_t **)state == NULL)
+		return WEIR_DONE;
+	weir_task_spawn_detached(rig.rt, &long_ops, state, NULL);
+	/* Out of the slot, so it comes last. */
+	weir_task_spawn_detached(rig.rt, &short_ops, NULL, NULL);
+	return WEIR_DONE;
+}
+
+static int
+idle_poll(struct weir_context *ctx, void *state)
+{
+	uint64_t **ended = state;
+
+	assert_true(weir__core->idle_since >= **ended);
+	return WEIR_DONE;
+}
+
+static void
+run_crowd(uint64_t *ended)
+{
+	const struct weir_task_ops ops = {
+		.name = "crowd",
+		.state_size = sizeof(ended),
+		.poll = crowd_poll,
+	};
+
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &ops, &ended, NULL), NULL), 0);
+	rig_wait_until(rig_stats(rig.rt).live_tasks == 0);
+	await_all_asleep();
+}
+
+/* Q3 */
+static void
+idleness_counts_from_the_last_task(void **state)
+{
+	const struct weir_task_ops idle_ops = {
+		.name = "idle",
+		.state_size = sizeof(uint64_t *),
+		.poll = idle_poll,
+	};
+	uint64_t at = 0, *ended = &at;
+	unsigned int i;
+
+	for (i = 1; i <= 200; i++) {
+		run_crowd(i % 20 == 0 ? ended : NULL);
+		if (i % 20 != 0)
+			continue;
+		assert_int_equal(rig_join(weir_task_spawn(rig.rt, &idle_ops,
+							  &ended, NULL),
+					  NULL),
+				 0);
+	}
+}
+
 static void
 adaptive_pauses_before_it_sleeps(void **state)
 {
@@ -750,6 +838,7 @@ main(void)
 		TEST(with_membarrier_they_are_long_and_pay_for_it, 2),
 		TEST(sleepers_guard_a_busy_worker, 2),
 		TEST(worker_that_wakes_into_a_long_task_is_seen_to_be_stuck, 1),
+		TEST(idleness_counts_from_the_last_task, 1),
 		TEST_IN(without_phases_adaptive_sleeps_at_once,
 			begin_with_power_pause, 1),
 		TEST_IN(adaptive_pauses_before_it_sleeps,

@@ -9,6 +9,8 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <string.h>
 
 #include "sched/scheduler.h"
 
@@ -264,6 +266,110 @@ worker_goes_and_comes_back(void **state)
 	assert_int_equal(rig_get(&rig.log.drops), RTE_DIM(joins));
 }
 
+/*
+ * Tasks whose ends wake two others each, while their worker's queue is full of them:
+ * it overflows as they end, and none may be left behind.
+ */
+#define PACK (RUN_QUEUE_SIZE - 1u)
+
+static struct {
+	struct weir_waker *wakers[2 * PACK];
+	struct atomic_u32 nb_wakers;
+	struct atomic_u32 hold; /* their worker, in the middle of them */
+	struct atomic_u32 held;
+} pack;
+
+static int
+woken_poll(struct weir_context *ctx, void *state)
+{
+	if (rig_get(&rig.go))
+		return WEIR_DONE;
+	pack.wakers[rig_get(&pack.nb_wakers)] = weir_context_waker(ctx);
+	rig_add(&pack.nb_wakers, 1);
+	return WEIR_PENDING;
+}
+
+static int
+pack_poll(struct weir_context *ctx, void *state)
+{
+	rig_add(&rig.log.polls, 1);
+	return weir_context_yield(ctx);
+}
+
+static void
+pack_drop(void *state)
+{
+	const unsigned int *i = state;
+
+	weir_waker_wake(pack.wakers[2 * *i]);
+	weir_waker_wake(pack.wakers[2 * *i + 1]);
+	rig_add(&rig.log.drops, 1);
+}
+
+/* Has the others in the queue behind it. */
+static int
+hold_poll(struct weir_context *ctx, void *state)
+{
+	if (!rig_get(&pack.hold))
+		return weir_context_yield(ctx);
+	rig_set(&pack.held, 1);
+	rig_wait_until(!rig_get(&pack.hold));
+	return WEIR_DONE;
+}
+
+static void *
+retire_last(void *arg)
+{
+	assert_int_equal(weir_worker_retire(rig.rt, 1, 0), 0);
+	return NULL;
+}
+
+static void
+ends_overflow_the_queue(void **state)
+{
+	static const struct weir_task_ops woken_ops = { .name = "woken",
+							.poll = woken_poll };
+	static const struct weir_task_ops hold_ops = { .name = "hold",
+						       .poll = hold_poll };
+	static const struct weir_task_ops pack_ops = {
+		.name = "pack",
+		.state_size = sizeof(unsigned int),
+		.poll = pack_poll,
+		.drop = pack_drop,
+	};
+	struct weir_join *woken[2 * PACK], *joins[PACK], *hold;
+	struct rig_blockers b;
+	pthread_t thread;
+	unsigned int i;
+
+	memset(&pack, 0, sizeof(pack));
+	/* All are the last worker's, who may give them away. */
+	rig_block_some(&b, rig.rt, 1);
+	for (i = 0; i < 2 * PACK; i++)
+		woken[i] = weir_task_spawn(rig.rt, &woken_ops, NULL, NULL);
+	rig_wait_until(rig_get(&pack.nb_wakers) == 2 * PACK);
+	hold = weir_task_spawn(rig.rt, &hold_ops, NULL, NULL);
+	for (i = 0; i < PACK; i++)
+		joins[i] = weir_task_spawn(rig.rt, &pack_ops, &i, NULL);
+	rig_wait_until(rig_get(&rig.log.polls) > 2 * PACK);
+	rig_set(&pack.hold, 1);
+	rig_wait_until(rig_get(&pack.held));
+	for (i = 0; i < PACK; i++)
+		weir_join_abort(joins[i]);
+	assert_int_equal(pthread_create(&thread, NULL, retire_last, NULL), 0);
+	rig_wait_until(worker_attention(rig.rt->workers[1]) != 0);
+	rig_set(&rig.go, 1);
+	rig_set(&pack.hold, 0);
+	pthread_join(thread, NULL);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(hold, NULL), 0);
+	for (i = 0; i < PACK; i++)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	for (i = 0; i < 2 * PACK; i++)
+		assert_int_equal(rig_join(woken[i], NULL), 0);
+	assert_int_equal(rig_get(&rig.log.drops), PACK);
+}
+
 /* Bound ones are dropped where they ran. */
 struct bound {
 	struct rig_log *log;
@@ -328,6 +434,7 @@ main(void)
 		RIG_TEST(crowd_overflows_the_queue, 2),
 		RIG_TEST(worker_goes_and_comes_back, 2),
 		RIG_TEST(worker_goes_and_comes_back, 3),
+		RIG_TEST(ends_overflow_the_queue, 2),
 		RIG_TESTS(runtime_ends),
 	};
 
