@@ -220,7 +220,7 @@ leave(struct core *c, struct blocked *me)
 	me->moved = false;
 	me->ctx = c->ctx;
 	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
-	context_reset(&c->ctx);
+	context_begin(&c->ctx, NULL);
 	c->ctx.next = &c->lifo;
 	/* It need not wait until the call has returned. */
 	weir__send_back_behind(c);

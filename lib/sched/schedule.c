@@ -238,8 +238,7 @@ weir__schedule_deferred(struct core *c)
 	}
 	for (t = chain.first; t != NULL; t = next) {
 		next = t->next;
-		if (unlikely(t->affinity != WEIR_AFFINITY_ANY) &&
-		    task_is_local(t))
+		if (unlikely(task_is_local(t)))
 			task_chain_add(&c->local, t);
 		else
 			run_queue_slot_set(&w->queue, tail++, t);

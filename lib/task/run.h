@@ -80,6 +80,7 @@ task_after_pending(struct task *t, struct weir_context *ctx)
 	uint32_t asked = ctx->asked;
 
 	if (asked & ASKED_TURN) {
+		/* Most of those want nothing besides. */
 		if (asked == ASKED_BEHIND_NEXT)
 			return TASK_NEXT_RESUME;
 		if (unlikely(asked & ASKED_OWES))
@@ -140,6 +141,7 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 	int rc;
 
 	if (unlikely(!task_begin(t, resumed || (polls & TASK_KEPT)))) {
+		/* It asked for nothing; the task before may have. */
 		ctx->asked = 0;
 		return TASK_NEXT_NOTHING;
 	}

@@ -32,8 +32,9 @@
  *    if the waiter is a task's waker: that one is used up.
  * T5 The cell is given back by whoever takes the last reference, once.
  * T6 A poll may give one reference to its own task away before it is counted: the
- *    swap that ends the poll counts it, or an increment if it keeps RUNNING. Until then the poll has one itself, and
- *    the owned list another, so the word has one at least.
+ *    swap that ends the poll counts it, or an increment if it keeps RUNNING. Until
+ *    then the poll has one itself, and the owned list another, so the word has one
+ *    at least.
  */
 
 #include "base/atomic.h"

@@ -63,6 +63,8 @@ static_assert(offsetof(struct task, bytes) % 16 == 0,
 	      "the caller's state is aligned as malloc would align it");
 static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
 static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
+static_assert((WEIR_AFFINITY_ANY | WEIR_AFFINITY_NODE) < WEIR_AFFINITY_WORKER,
+	      "one bit tells who is bound");
 
 /*
  * In `polls`: the task has yielded, and keeps RUNNING until its next turn. See
@@ -79,7 +81,7 @@ task_is_kept(const struct task *t)
 static inline bool
 task_is_local(const struct task *t)
 {
-	return t->affinity == WEIR_AFFINITY_WORKER;
+	return (t->affinity & WEIR_AFFINITY_WORKER) != 0;
 }
 
 /* What a poll has asked for, beside what it gives: in weir_context.asked. */
@@ -107,19 +109,12 @@ struct weir_context {
 	struct task *const *next;
 };
 
-/* What the last poll asked for is forgotten. */
+/* What the last poll asked for is forgotten. t: NULL if none is being polled. */
 static inline void
 context_begin(struct weir_context *ctx, struct task *t)
 {
 	ctx->task = t;
 	ctx->asked = 0;
-}
-
-/* No task is being polled. */
-static inline void
-context_reset(struct weir_context *ctx)
-{
-	context_begin(ctx, NULL);
 }
 
 /* Does the calling thread drive this core? The scheduler knows. */

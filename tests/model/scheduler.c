@@ -234,7 +234,7 @@ worker_main(void *arg)
 		ctx.budget = BUDGET;
 		if (run(t, &ctx) != TASK_NEXT_NOTHING)
 			place_again(t);
-		context_reset(&ctx);
+		context_begin(&ctx, NULL);
 	}
 	while ((t = take_kept((int)self)) != NULL)
 		settle(t);
