@@ -82,24 +82,6 @@ lock_acquire(struct lock *l)
 		lock_wait(l);
 }
 
-/*
- * As lock_acquire(), but behind those that wait already: for one who gives the
- * lock away only to take it again.
- */
-static inline void
-lock_acquire_last(struct lock *l)
-{
-	unsigned int spins = 0;
-
-	while (!lock_try(l)) {
-		atomic_pause();
-		if (++spins == LOCK_SPINS) {
-			sched_yield();
-			spins = 0;
-		}
-	}
-}
-
 static inline void
 lock_release(struct lock *l)
 {

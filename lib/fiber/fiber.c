@@ -179,7 +179,7 @@ refused(struct fiber *f)
 		WEIR_LOG(ERR,
 			 "fiber %s (%" PRIx64 ") was cancelled and goes on "
 			 "waiting\n",
-			 t->ops->name, t->id);
+			 task_ops(t)->name, task_id(t));
 		WEIR_ASSERT(false, "fiber: returns when it is cancelled");
 	}
 	return -ECANCELED;

@@ -61,9 +61,9 @@ report(const struct fiber *f, int fd)
 	ssize_t n;
 
 	add(&l, "weir: fiber ");
-	add(&l, t->ops->name);
+	add(&l, task_ops(t)->name);
 	add(&l, " (");
-	add_number(&l, t->id, 16);
+	add_number(&l, task_id(t), 16);
 	add(&l, ") has overflowed its stack of ");
 	add_number(&l, stack_class_size(f->stack->size_class), 10);
 	add(&l, " bytes\n");

@@ -3,7 +3,7 @@
 /*
  * The blocking pool, after tokio's.
  *
- * A job is a task cell that is on no owned list and is run once, by ops->run.
+ * A job is a task that no node owns (task/owned.c) and that is run once, by ops->run.
  * Jobs wait in one queue, first in, first out. A spawner calls an idle thread
  * or, below the limit, starts one; both then look at the queue. An idle thread
  * waits on a condition of its own: the one that idled last is called first, so
@@ -333,7 +333,6 @@ struct weir_join *
 weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		    const void *state)
 {
-	static const struct weir_spawn_attr any;
 	struct core *c = core_of(rt);
 	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
 	struct task *t;
@@ -343,13 +342,12 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__task_alloc(c, home, ops, state, &any);
+	t = weir__task_alloc(c, home, ops, state);
 	if (t == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	state_init_unowned(&t->state);
-	owned_none(t);
+	state_begin_job(&t->state);
 	rc = enqueue(rt, t);
 	if (rc == -EAGAIN) {
 		weir__cell_put(t);

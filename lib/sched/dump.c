@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The dump of live tasks: a walk over the owned lists (owned.c, O5), which
+ * The dump of live tasks: a walk over those of each node (task/owned.c, O5), which
  * reads what wakers and pollers leave in the tasks as they go.
  */
 
@@ -14,45 +14,41 @@ struct listing {
 	struct weir_task_entry *entries;
 	unsigned int n;
 	unsigned int filled;
+	unsigned int node; /* NUMA id */
 };
 
 static enum weir_task_state
 state_of(uint64_t word, bool kept)
 {
-	if (word & STATE_COMPLETE)
-		return WEIR_TASK_ENDED;
 	if (word & STATE_RUNNING)
 		return kept ? WEIR_TASK_QUEUED : WEIR_TASK_RUNNING;
 	return word & STATE_NOTIFIED ? WEIR_TASK_QUEUED : WEIR_TASK_WAITING;
 }
 
 static uint64_t
-age_us(const struct task *t)
+age_us(uint32_t woken)
 {
-	/* In this order: what is read later is not in the clock's future. */
-	uint32_t stamp = atomic_u32_load(&t->woken, RELAXED);
-
-	return stamp_age(stamp, rte_rdtsc()) / (rte_get_tsc_hz() / 1000000);
+	/* The clock is read last: what was read before is not in its future. */
+	return stamp_age(woken, rte_rdtsc()) / (rte_get_tsc_hz() / 1000000);
 }
 
 static bool
-add_entry(const struct task *t, void *arg)
+add_entry(const struct task_view *v, void *arg)
 {
-	uint64_t word = state_load(&t->state);
-	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
+	const uint16_t place = state_place(v->state);
 	struct listing *l = arg;
 
 	if (l->filled == l->n)
 		return false;
 	l->entries[l->filled++] = (struct weir_task_entry){
-		.task = { t->id, t->ops->name },
-		.state = state_of(word, polls & TASK_KEPT),
-		.cancelled = (word & STATE_CANCELLED) != 0,
-		.affinity = (enum weir_affinity)t->affinity,
-		.worker = t->worker,
-		.node = node_of_home(t->home)->id,
-		.polls = polls & ~TASK_KEPT,
-		.since_wake_us = age_us(t),
+		.task = { v->id, v->ops->name },
+		.state = state_of(v->state, v->polls & TASK_KEPT),
+		.cancelled = (v->state & STATE_CANCELLED) != 0,
+		.affinity = place_affinity(place),
+		.worker = place_worker(place),
+		.node = l->node,
+		.polls = v->polls & ~TASK_KEPT,
+		.since_wake_us = age_us(v->woken),
 	};
 	return true;
 }
@@ -65,10 +61,10 @@ weir_task_list(struct weir_runtime *rt, struct weir_task_entry *entries,
 	uint64_t live = 0;
 	unsigned int i;
 
-	pthread_mutex_lock(&rt->walk_mutex);
-	for (i = 0; i < rt->nb_nodes; i++)
-		weir__owned_walk(&rt->nodes[i]->home.owned, add_entry, &l);
-	pthread_mutex_unlock(&rt->walk_mutex);
+	for (i = 0; i < rt->nb_nodes; i++) {
+		l.node = rt->nodes[i]->id;
+		weir__owned_walk(&rt->nodes[i]->home, add_entry, &l);
+	}
 	if (l.filled < n)
 		return l.filled;
 	for (i = 0; i < rt->nb_nodes; i++)

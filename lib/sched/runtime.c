@@ -59,7 +59,7 @@ create_core(struct worker *w, uint64_t seed)
 	c->ctx.core = c;
 	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;
-	c->shard = owned_shard_of(&w->node->home.owned, w->idle_bit);
+	c->ctx.live = &w->live;
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
 						       FIRST_INJECT_INTERVAL;
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
@@ -126,6 +126,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		free_worker(w);
 		return NULL;
 	}
+	weir__owned_add_count(&node->home.owned, &w->live);
 	return w;
 }
 
@@ -170,7 +171,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	node->rt = rt;
 	node->index = index;
 	node->id = id;
-	weir__owned_init(&node->home.owned, workers);
+	weir__owned_init(&node->home.owned);
 	weir__stack_pool_init(&node->home.stacks, id);
 	weir__idle_init(&node->idle, 0);
 	node->home.hooks = o->hooks != NULL ? &rt->hooks : NULL;
@@ -209,7 +210,6 @@ destroy(struct weir_runtime *rt)
 	rte_free(rt->places);
 	rte_free(rt->sources.qsbr);
 	pthread_mutex_destroy(&rt->sources.mutex);
-	pthread_mutex_destroy(&rt->walk_mutex);
 	pthread_mutex_destroy(&rt->mutex);
 	pthread_cond_destroy(&rt->changed);
 	weir__blocking_fini(rt);
@@ -257,7 +257,6 @@ create_empty(const struct weir_options *options)
 	atomic_u64_store(&rt->cells, OWNER, RELAXED);
 	pthread_mutex_init(&rt->sources.mutex, NULL);
 	pthread_mutex_init(&rt->mutex, NULL);
-	pthread_mutex_init(&rt->walk_mutex, NULL);
 	TAILQ_INIT(&rt->core_waiters);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

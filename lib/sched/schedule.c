@@ -347,7 +347,7 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 		notify(node, NULL);
 		return;
 	}
-	w = weir__worker_for(node->rt, t->worker);
+	w = weir__worker_for(node->rt, place_worker(task_place(t)));
 	if (c != NULL && c->worker == w)
 		task_chain_add(&c->local, t);
 	else
@@ -484,14 +484,15 @@ alloc_cell(struct core *c, struct node *home, size_t size)
 
 struct task *
 weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state,
-		 const struct weir_spawn_attr *attr)
+		 const struct weir_task_ops *ops, const void *state)
 {
 	struct task *t = alloc_cell(c, home, ops->state_size);
 
 	if (t == NULL)
 		return NULL;
-	spawn_init(t, home, ops, attr, SPAWN_JOINED);
+	/* [owned:A3] nobody takes its ops for those of the task before. */
+	spawn_number(t, WEIR_TASK_NONE);
+	spawn_init(t, home, ops);
 	spawn_state(t, state, ops->state_size);
 	return t;
 }
@@ -535,7 +536,8 @@ weir__task_announce(struct core *c, struct task *t)
 {
 	struct weir_runtime *rt = node_of_home(t->home)->rt;
 
-	spawn_announce(c, t, spawn_ids(rt, c, 1), woken_now(rt, c));
+	spawn_number(t, spawn_ids(rt, c, 1));
+	spawn_announce(c, t, woken_now(rt, c));
 }
 
 /* Nobody else has seen the task. */
@@ -547,15 +549,11 @@ weir__spawn_refuse(struct task *t, enum spawn how)
 		weir_join_detach((struct weir_join *)t);
 }
 
-/* A task's list is in use, or closed; it goes on from there. */
-static __rte_noinline struct task *
-spawn_behind_others(struct core *c, struct task *t, enum spawn how)
+void
+weir__spawn_end(const struct core *c, struct task *t)
 {
-	if (unlikely(!owned_insert(c->shard, t))) {
-		weir__spawn_refuse(t, how);
-		return t;
-	}
-	return schedule_here(c, t, t);
+	weir__owned_end(t, c != NULL ? c->ctx.live : NULL);
+	weir__task_drop_notification(t);
 }
 
 /*
@@ -569,7 +567,8 @@ simple_cell(struct core *c, const struct weir_task_ops *ops,
 {
 	if (unlikely(c == NULL || attr != NULL || !spawn_ops_valid(ops) ||
 		     ops->poll == NULL || !spawn_is_small(ops->state_size) ||
-		     c->worker->node->home.hooks != NULL))
+		     c->worker->node->home.hooks != NULL ||
+		     owned_is_closed(&c->worker->node->home.owned)))
 		return NULL;
 	return cell_take(&c->cells, ops->state_size);
 }
@@ -581,11 +580,13 @@ spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
 {
 	struct worker *w = c->worker;
 
-	spawn_init(t, w->node, ops, &spawn_attr_none, how);
+	spawn_number(t, spawn_ids(w->rt, c, 1));
+	spawn_init(t, w->node, ops);
 	spawn_state_small(t, state, ops->state_size);
-	spawn_number(c, t, spawn_ids(w->rt, c, 1), woken_now(w->rt, c));
-	if (unlikely(!owned_insert_at_once(c->shard, t)))
-		return spawn_behind_others(c, t, how);
+	spawn_note(c, t, woken_now(w->rt, c));
+	atomic_u64_add_owner(&w->live.n, 1);
+	state_begin(&t->state, spawn_place(&spawn_attr_none),
+		    how == SPAWN_DETACHED);
 	return schedule_here(c, t, t);
 }
 
@@ -597,6 +598,7 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 {
 	struct node *home;
 	struct task *t;
+	bool late;
 
 	if (attr == NULL)
 		attr = &spawn_attr_none;
@@ -605,20 +607,26 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__task_alloc(c, home, ops, state, attr);
+	t = alloc_cell(c, home, ops->state_size);
 	if (t == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	if (how == SPAWN_DETACHED)
-		state_detach(&t->state);
-	weir__task_announce(c, t);
-	if (owned_insert(owned_shard_of(&home->home.owned,
-					spawn_shard_hint(c, t->id)),
-			 t))
-		weir__place(t);
-	else
+	spawn_number(t, spawn_ids(rt, c, 1));
+	spawn_init(t, home, ops);
+	spawn_state(t, state, ops->state_size);
+	spawn_announce(c, t, woken_now(rt, c));
+	if (owned_is_closed(&home->home.owned)) {
 		weir__spawn_refuse(t, how);
+		return t;
+	}
+	state_begin(&t->state, spawn_place(attr), how == SPAWN_DETACHED);
+	late = spawn_is_late(c, home, attr);
+	if (unlikely(late))
+		weir__spawn_end(c, t);
+	spawn_count(c, home, 1);
+	if (likely(!late))
+		weir__place(t);
 	return t;
 }
 

@@ -92,7 +92,6 @@ struct core {
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
-	struct owned_shard *shard; /* where its tasks are listed */
 	struct cell_cache cells;
 };
 
@@ -143,6 +142,7 @@ struct worker {
 	struct inject inbox;
 	struct counters counters;
 	uint64_t id_base; /* of the tasks that it spawns */
+	struct owned_count live;
 
 	struct run_queue queue;
 	struct timers timers;
@@ -203,8 +203,7 @@ struct weir_runtime {
 	pthread_cond_t changed; /* phase, or workers */
 	enum runtime_phase phase;
 	bool lcores_back;
-	int failure;		    /* that shut it down */
-	pthread_mutex_t walk_mutex; /* one walk over owned lists at a time */
+	int failure; /* that shut it down */
 
 	/* Workers that come and go: see workers.c. With the mutex. */
 	bool changing;
@@ -278,7 +277,7 @@ static inline void
 note_woken_at(const struct core *c, struct task *t, uint32_t stamp)
 {
 	atomic_u32_store(&t->woken, stamp, RELAXED);
-	TRACE_FP(task_wake, t->id,
+	TRACE_FP(task_wake, task_id(t),
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
 }
 
@@ -311,13 +310,12 @@ bool
 weir__ops_valid(const struct weir_task_ops *ops);
 
 /*
- * A cell for a new task, filled in but for its id, and counted (runtime.c, M1).
+ * A cell for a new job, filled in but for its id, and counted (runtime.c, M1).
  * The core is the calling thread's, if it is of this runtime. NULL: no memory.
  */
 struct task *
 weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state,
-		 const struct weir_spawn_attr *attr);
+		 const struct weir_task_ops *ops, const void *state);
 
 /*
  * A cell that holds no task but `size` bytes of something that tasks share,

@@ -3,25 +3,24 @@
 /*
  * Shutdown in six steps, after tokio's multi-thread worker:
  *
- *	1 close the owned lists and the inject queues, raise the flag; close
- *	  the blocking pool
+ *	1 have no task begin (task/owned.c), close the inject queues, raise the
+ *	  flag; close the blocking pool
  *	2 each worker sees the flag between two tasks, asleep or not
  *	3 in parallel, workers have those in their queues give their turns back
- *	  (task/run.h, N2), and end all tasks on their node's lists, those that
- *	  are bound to a worker on that one (owned.c, O6)
- *	4 each hands in its core; the last one goes on alone
+ *	  (task/run.h, N2), and end all tasks of their node, those that are bound
+ *	  to a worker on that one (owned.c, O6)
+ *	4 each hands in its core; the last one goes on alone, and ends what is left
  *	5 it empties the workers' queues, then the inject queues
  *	6 sources are closed, the pool's threads awaited; memory is returned
  *	  by weir_runtime_free()
  *
- * Z1 A spawn either binds its task before the owned list closes, and step 3
- *    ends it, or is refused and ends it itself (O2).
+ * Z1 A spawn either begins its task before it can know of step 1, and step 3 or 4
+ *    ends it, or is refused, maybe late, and ends it itself (O2).
  * Z2 A notification is pushed before an inject queue closes, and step 5 drops
  *    it, or is refused and dropped by its pusher, or is pushed across the end
  *    and dropped by either (inject.c, I4).
- * Z3 After step 4 no task runs and none is left; what steps 5 finds are
- *    notifications of tasks that have ended. Before it, a task that is not
- *    left is on an owned list, whatever it is in the middle of (O1).
+ * Z3 After step 4 no task runs and none is left but in the hands of a spawner that was
+ *    late; what step 5 finds are notifications of tasks that have ended.
  * Z4 A blocking job is taken off its queue before the pool closes, and step 6
  *    awaits it, or by step 1, which drops it and holds no mutex by then.
  */
@@ -53,7 +52,7 @@ close_all(struct weir_runtime *rt)
 	for (i = 0; i < rt->nb_workers; i++)
 		weir__inject_close(&rt->workers[i]->inbox);
 	for (i = 0; i < rt->nb_workers; i++)
-		/* [attention:A1] closed lists before the call. */
+		/* [attention:A1] no task begins behind the call (owned.c, O2). */
 		weir__worker_call(rt->workers[i], ATTENTION_STOP);
 }
 
@@ -112,8 +111,8 @@ end_tasks_of(struct worker *w)
 
 	for (i = 0; i < rt->nb_workers; i++)
 		if (weir__worker_for(rt, i) == w)
-			weir__owned_shutdown(&rt->workers[i]->node->home.owned,
-					     w->idle_bit, i);
+			weir__owned_shutdown(&rt->workers[i]->node->home, i,
+					     w->core->ctx.live);
 }
 
 /* Steps 3 to 6, on a worker that has left its loop. */
@@ -133,9 +132,10 @@ weir__shutdown_worker(struct core *c, enum driver driver)
 	if (atomic_u32_fetch_add(&rt->cores_out, 1, ACQ_REL) + 1 <
 	    rt->nb_active)
 		return;
-	/* Those of nodes without workers. */
+	/* Those of nodes without workers, and of who spawned until now (O2). */
 	for (i = 0; i < rt->nb_nodes; i++)
-		weir__owned_shutdown(&rt->nodes[i]->home.owned, 0, w->index);
+		weir__owned_shutdown(&rt->nodes[i]->home, OWNED_ALL_WORKERS,
+				     c->ctx.live);
 	for (i = 0; i < rt->nb_workers; i++)
 		empty_worker(rt->workers[i]);
 	for (i = 0; i < rt->nb_nodes; i++)
@@ -202,12 +202,12 @@ settled_entries(const struct weir_runtime *rt)
 
 /* Names the task; running ones stay in front, and push out others. */
 static bool
-name_task(const struct task *t, void *arg)
+name_task(const struct task_view *v, void *arg)
 {
 	struct weir_shutdown_report *report = arg;
-	const struct weir_task_info info = { t->id, t->ops->name };
+	const struct weir_task_info info = { v->id, v->ops->name };
 
-	if ((state_load(&t->state) & STATE_RUNNING) && !task_is_kept(t)) {
+	if ((v->state & STATE_RUNNING) && !(v->polls & TASK_KEPT)) {
 		if (report->nb_tasks < WEIR_REPORT_TASKS)
 			report->tasks[report->nb_tasks++] =
 				report->tasks[report->nb_running];
@@ -231,11 +231,9 @@ fill_report(struct weir_runtime *rt, struct weir_shutdown_report *report)
 		report->stacks +=
 			atomic_u64_load(&home->stacks.in_use, RELAXED);
 	}
-	pthread_mutex_lock(&rt->walk_mutex);
 	for (i = 0; i < rt->nb_nodes && report->nb_running < WEIR_REPORT_TASKS;
 	     i++)
-		weir__owned_walk(&rt->nodes[i]->home.owned, name_task, report);
-	pthread_mutex_unlock(&rt->walk_mutex);
+		weir__owned_walk(&rt->nodes[i]->home, name_task, report);
 	report->ring_entries =
 		rt->phase == RUNTIME_STOPPED ? settled_entries(rt) : 0;
 	report->blocking = atomic_u32_load(&rt->blocking.queued, RELAXED) +
@@ -300,7 +298,7 @@ weir__task_failed(const struct task *t)
 
 	WEIR_LOG(ERR,
 		 "task %s (%" PRIx64 ") failed, and nobody awaits it: %s\n",
-		 t->ops->name, t->id, rte_strerror(-t->outcome));
+		 task_ops(t)->name, task_id(t), rte_strerror(-t->outcome));
 	if (rt->options.on_failure == WEIR_FAILURE_SHUTDOWN)
 		begin(rt, t->outcome);
 }

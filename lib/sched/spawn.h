@@ -43,21 +43,23 @@ spawn_count_cells(struct weir_runtime *rt, unsigned int n)
 	atomic_u64_fetch_add(&rt->cells, n, RELAXED);
 }
 
-/* Fills in a new cell, but for its state. */
+/* Fills in a new cell, but for what spawn_number() does and its state. */
 static inline void
-spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops,
-	   const struct weir_spawn_attr *attr, enum spawn how)
+spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops)
 {
-	state_init(&t->state);
-	if (how == SPAWN_DETACHED)
-		state_detach(&t->state);
-	t->ops = ops;
+	task_set_ops(t, ops);
 	t->home = &home->home;
-	t->worker = (uint16_t)attr->worker;
-	t->affinity = attr->affinity & 3;
 	t->hooked = false;
 	t->join_waiter = NULL;
 	atomic_u32_store(&t->polls, 0, RELAXED);
+}
+
+static inline uint16_t
+spawn_place(const struct weir_spawn_attr *attr)
+{
+	return place_of(attr->affinity, attr->affinity == WEIR_AFFINITY_WORKER ?
+						attr->worker :
+						0);
 }
 
 /* from: NULL, or what the state is to be; else it is zero. */
@@ -131,22 +133,28 @@ spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)
 	return w->id_base + before + 1;
 }
 
-/* It will be started, or refused: gives it its id. */
+/* A new cell is that task's from here on. */
 static inline void
-spawn_number(const struct core *c, struct task *t, uint64_t id, uint32_t stamp)
+spawn_number(struct task *t, uint64_t id)
 {
-	t->id = id;
-	TRACE_FP(task_spawn, t->id, t->ops->name,
+	/* [owned:A2] whoever sees it finds no task here that was there before. */
+	atomic_u64_store(&t->id, id, RELEASE);
+}
+
+/* It will be started, or refused. */
+static inline void
+spawn_note(const struct core *c, struct task *t, uint32_t stamp)
+{
+	TRACE_FP(task_spawn, task_id(t), task_ops(t)->name,
 		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
 	note_woken_at(c, t, stamp);
 }
 
 /* The same, and the hook is told. */
 static inline void
-spawn_announce(const struct core *c, struct task *t, uint64_t id,
-	       uint32_t stamp)
+spawn_announce(const struct core *c, struct task *t, uint32_t stamp)
 {
-	spawn_number(c, t, id, stamp);
+	spawn_note(c, t, stamp);
 	if (unlikely(t->home->hooks != NULL)) {
 		t->hooked = true;
 		task_hook(t, task_spawn);
@@ -154,18 +162,33 @@ spawn_announce(const struct core *c, struct task *t, uint64_t id,
 }
 
 /*
- * Which shard of the owned lists has the tasks of that id. A worker has its own.
- * Others go from one to the next, so that the workers that end their tasks seldom
- * meet at a lock.
+ * They are live. Once that is known: those that shutdown finds first are not to be
+ * counted by who asks what it has left.
  */
-static inline unsigned int
-spawn_shard_hint(const struct core *c, uint64_t id)
+static inline void
+spawn_count(const struct core *c, struct node *home, unsigned int n)
 {
-	return c != NULL ? c->worker->idle_bit : (unsigned int)(id / 32);
+	owned_add(&home->home.owned, c != NULL ? c->ctx.live : NULL, n);
+}
+
+/*
+ * Have others, who end tasks, perhaps looked for those that have just begun, and will
+ * not look again (owned.c, O2)?
+ */
+static inline bool
+spawn_is_late(const struct core *c, const struct node *home,
+	      const struct weir_spawn_attr *attr)
+{
+	return unlikely(c == NULL || attr->affinity == WEIR_AFFINITY_WORKER) &&
+	       weir__owned_closed_since(&home->home.owned);
 }
 
 /* The runtime ends. Nobody else has seen the task. */
 void
 weir__spawn_refuse(struct task *t, enum spawn how);
+
+/* The same for one that has begun, and is in no queue. c: the calling thread's. */
+void
+weir__spawn_end(const struct core *c, struct task *t);
 
 #endif

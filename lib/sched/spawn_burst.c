@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Tasks that are spawned in bursts: memory, lists and queues are come to once for
+ * Tasks that are spawned in bursts: memory and queues are come to once for
  * many, as with packets. They run in the order in which they lie in the burst, so
  * none of them goes through the LIFO slot.
  */
@@ -51,11 +51,14 @@ static unsigned int
 spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	    struct weir_join **joins)
 {
+	struct owned *owned = &b->home->home.owned;
+	const uint16_t place = spawn_place(b->attr);
 	const size_t size = b->ops->state_size;
 	struct task *tasks[CHUNK];
 	struct core *c = b->core;
 	unsigned int i;
 	uint32_t stamp;
+	bool late;
 	uint64_t id;
 
 	n = weir__cell_alloc_burst(&b->home->home.cells,
@@ -68,22 +71,27 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	id = spawn_ids(b->rt, c, n);
 	stamp = woken_now(b->rt, c);
 	for (i = 0; i < n; i++) {
-		spawn_init(tasks[i], b->home, b->ops, b->attr, b->how);
+		spawn_number(tasks[i], id + i);
+		spawn_init(tasks[i], b->home, b->ops);
 		spawn_state(tasks[i], states != NULL ? states + i * size : NULL,
 			    size);
 		if (b->how == SPAWN_JOINED)
 			joins[i] = (struct weir_join *)tasks[i];
-		spawn_announce(c, tasks[i], id + i, stamp);
+		spawn_announce(c, tasks[i], stamp);
 	}
-	if (likely(weir__owned_insert_burst(
-		    owned_shard_of(&b->home->home.owned,
-				   spawn_shard_hint(c, id)),
-		    tasks, n))) {
-		schedule(b, tasks, n);
+	if (unlikely(owned_is_closed(owned))) {
+		for (i = 0; i < n; i++)
+			weir__spawn_refuse(tasks[i], b->how);
 		return n;
 	}
 	for (i = 0; i < n; i++)
-		weir__spawn_refuse(tasks[i], b->how);
+		state_begin(&tasks[i]->state, place, b->how == SPAWN_DETACHED);
+	late = spawn_is_late(c, b->home, b->attr);
+	for (i = 0; i < n && late; i++)
+		weir__spawn_end(c, tasks[i]);
+	spawn_count(c, b->home, n);
+	if (likely(!late))
+		schedule(b, tasks, n);
 	return n;
 }
 

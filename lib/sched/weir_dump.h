@@ -20,7 +20,6 @@ enum weir_task_state {
 	WEIR_TASK_WAITING, /**< for a wake-up */
 	WEIR_TASK_QUEUED,  /**< for a worker */
 	WEIR_TASK_RUNNING, /**< it is inside poll or drop */
-	WEIR_TASK_ENDED,   /**< it is about to leave the list */
 };
 
 /** One task of a dump. */
@@ -44,10 +43,11 @@ struct weir_task_entry {
 /**
  * Lists live tasks.
  *
- * Not taken at one instant: a task that comes, goes or is cancelled by a
- * shutdown meanwhile may be missing. Workers that spawn or end tasks wait for
- * some microseconds at most. One list is made at a time. A worker that calls
- * this does nothing else meanwhile, which matters when there are many tasks.
+ * Not taken at one instant: a task that comes or goes meanwhile may be missing, and
+ * polls and the last wake-up of one that goes be those of another. No worker waits,
+ * but for some nanoseconds where it spawns or ends a task whose state is larger than
+ * 448 bytes. A worker that calls this does nothing else meanwhile, which matters when
+ * there are, or have been, many tasks.
  *
  * @param entries  Where up to n tasks go; may be NULL if n is 0.
  * @return The number of live tasks: if it is greater than n, that many did not

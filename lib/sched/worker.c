@@ -177,11 +177,12 @@ is_strange(const struct core *c, const struct task *t)
 {
 	const struct worker *w = c->worker;
 	const struct node *home = node_of_home(t->home);
+	const uint16_t place = task_place(t);
 
 	/* Its worker has come back meanwhile (workers.c, G6). */
-	if (task_is_local(t))
-		return t->worker != w->index &&
-		       weir__worker_for(w->rt, t->worker) != w;
+	if (place_is_local(place))
+		return place_worker(place) != w->index &&
+		       weir__worker_for(w->rt, place_worker(place)) != w;
 	/* It crossed to another node, and somebody is at home (G5). */
 	return home != w->node && idle_workers(&home->idle) > 0;
 }
@@ -190,7 +191,8 @@ is_strange(const struct core *c, const struct task *t)
 static bool
 sent_home(struct core *c, struct task *t)
 {
-	if (likely(t->affinity == WEIR_AFFINITY_ANY) || !is_strange(c, t))
+	if (likely(place_affinity(task_place(t)) == WEIR_AFFINITY_ANY) ||
+	    !is_strange(c, t))
 		return false;
 	/* Cancelled, it ends here. */
 	if (!task_give_turn_back(t))
@@ -282,7 +284,7 @@ run_one(struct core *c, struct task *t, bool resumed)
 	struct worker *w = c->worker;
 	enum task_next next;
 
-	TRACE_FP(poll_begin, t->id, t->ops->name, w->index);
+	TRACE_FP(poll_begin, task_id(t), task_ops(t)->name, w->index);
 	counter_add(&w->counters, polls, 1);
 	if (unlikely(w->timing.histograms[0] != NULL))
 		return run_one_timed(c, t, resumed);
@@ -306,7 +308,7 @@ settle(struct core *c, struct task *t)
 	if (likely(task_give_turn_back(t)))
 		task_chain_add(&c->deferred, t);
 	else
-		weir__task_end(t, -ECANCELED, 1);
+		weir__task_end(t, -ECANCELED, 1, c->ctx.live);
 }
 
 void
@@ -608,5 +610,5 @@ weir_task_current(void)
 {
 	const struct task *t = weir__core != NULL ? weir__core->ctx.task : NULL;
 
-	return t != NULL ? t->id : WEIR_TASK_NONE;
+	return t != NULL ? task_id(t) : WEIR_TASK_NONE;
 }

@@ -175,7 +175,7 @@ take(struct weir_join_set *set, struct weir_joined *joined, void *result)
 		return -ENOENT;
 	m = container_of(l, struct member, ended);
 	joined->id = weir_join_id(m->join);
-	joined->ops = ((struct task *)m->join)->ops;
+	joined->ops = task_ops((struct task *)m->join);
 	joined->rc = weir_join_try(m->join, result);
 	WEIR_ASSERT(joined->rc != WEIR_PENDING, "Y43");
 	list_remove(&m->link);

@@ -17,6 +17,9 @@
  *    does neither again before it has freed or taken as many.
  * C4 Under a depot's lock nobody asks for memory, or does anything else that
  *    takes long.
+ * C5 All but the large ones stay cells until the end. What never held a task is zero, so
+ *    that its state word says that there is none (state.h, T7). A large one is returned
+ *    to the heap under the lock of their list.
  */
 
 #include <errno.h>
@@ -32,14 +35,16 @@
 /* Two lines that are fetched together belong to one cell. */
 #define CHUNK_ALIGN 128
 
-static_assert(offsetof(struct task, bytes) + 48 == CELL_MIN_SIZE,
+static_assert(offsetof(struct task, bytes) + 64 == CELL_MIN_SIZE,
 	      "room for state");
-static_assert(CELL_CLASS_MALLOC < 8, "task.size_class has three bits");
+static_assert(offsetof(struct cell, next) == offsetof(struct task, next),
+	      "a cell's links stand where nobody looks for tasks");
 static_assert(CELL_MAX_SIZE % WEIR_CACHE_LINE == 0, "classes are lines");
 
 /* Its cells come behind it. */
 struct cell_chunk {
-	struct cell_chunk *next;
+	struct cell_chunk *older;
+	struct cell_chunk *next; /* that is open */
 	char *fresh;
 	char *end;
 } __rte_aligned(CHUNK_ALIGN);
@@ -112,11 +117,8 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 	s->fresh = chunk->fresh;
 	chunk->fresh = RTE_MIN(chunk->fresh + CELL_BATCH * size, chunk->end);
 	s->fresh_end = chunk->fresh;
-	if (chunk->fresh == chunk->end) {
+	if (chunk->fresh == chunk->end)
 		d->open = chunk->next;
-		chunk->next = d->full;
-		d->full = chunk;
-	}
 	return true;
 }
 
@@ -126,14 +128,16 @@ grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
 {
 	struct cell_chunk *chunk;
 
-	chunk = rte_malloc_socket("cells", sizeof(*chunk) + cells * size,
-				  CHUNK_ALIGN, (int)socket);
+	chunk = rte_zmalloc_socket("cells", sizeof(*chunk) + cells * size,
+				   CHUNK_ALIGN, (int)socket);
 	if (chunk == NULL)
 		return false;
 	race_acquire(RACE_HEAP);
 	chunk->fresh = (char *)(chunk + 1);
 	chunk->end = chunk->fresh + cells * size;
 	lock_acquire(&d->lock);
+	chunk->older = d->chunks;
+	d->chunks = chunk;
 	chunk->next = d->open;
 	d->open = chunk;
 	lock_release(&d->lock);
@@ -148,12 +152,15 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 	unsigned int i;
 
 	p->socket = socket;
+	lock_init(&p->large_lock);
+	list_init(&p->large);
+	p->nb_large = 0;
 	for (i = 0; i < CELL_CLASSES; i++) {
 		d = &p->depot[i];
 		lock_init(&d->lock);
 		d->batches = NULL;
+		d->chunks = NULL;
 		d->open = NULL;
-		d->full = NULL;
 		stock_init(&d->shared);
 	}
 	for (i = 0; i < CELL_CLASSES; i++) {
@@ -168,10 +175,10 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 static void
 free_chunks(struct cell_chunk *chunk)
 {
-	struct cell_chunk *next;
+	struct cell_chunk *older;
 
-	for (; chunk != NULL; chunk = next) {
-		next = chunk->next;
+	for (; chunk != NULL; chunk = older) {
+		older = chunk->older;
 		race_release(RACE_HEAP);
 		rte_free(chunk);
 	}
@@ -185,10 +192,9 @@ weir__cell_pools_fini(struct cell_pools *p)
 
 	for (i = 0; i < CELL_CLASSES; i++) {
 		d = &p->depot[i];
-		free_chunks(d->open);
-		free_chunks(d->full);
+		free_chunks(d->chunks);
+		d->chunks = NULL;
 		d->open = NULL;
-		d->full = NULL;
 	}
 }
 
@@ -302,18 +308,41 @@ take(struct cell_pools *p, struct cell_cache *own, unsigned int cls)
 }
 
 static struct task *
-alloc_large(const struct cell_pools *p, size_t state_size)
+alloc_large(struct cell_pools *p, size_t state_size)
 {
-	size_t size = offsetof(struct task, bytes) + state_size;
+	size_t size = sizeof(struct large_cell) + offsetof(struct task, bytes) +
+		      state_size;
+	struct large_cell *large;
 	struct task *t;
 
 	if (size < state_size)
 		return NULL;
-	t = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket);
-	if (t == NULL)
+	large = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket);
+	if (large == NULL)
 		return NULL;
 	race_acquire(RACE_HEAP);
+	t = (struct task *)(large + 1);
+	large->task = t;
+	/* C5 */
+	atomic_u64_store(&t->state.word, 0, RELAXED);
+	lock_acquire(&p->large_lock);
+	list_push_back(&p->large, &large->link);
+	p->nb_large++;
+	lock_release(&p->large_lock);
 	return t;
+}
+
+static void
+free_large(struct cell_pools *p, struct task *t)
+{
+	struct large_cell *large = (struct large_cell *)t - 1;
+
+	lock_acquire(&p->large_lock);
+	list_remove(&large->link);
+	p->nb_large--;
+	lock_release(&p->large_lock);
+	race_release(RACE_HEAP);
+	rte_free(large);
 }
 
 struct task *
@@ -332,7 +361,7 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 	}
 	if (t == NULL)
 		return NULL;
-	t->size_class = cls & 7;
+	t->size_class = (uint8_t)cls;
 	if (c != NULL && own == NULL)
 		c->nb_cells++;
 	return t;
@@ -356,7 +385,7 @@ take_some_shared(struct cell_pools *p, size_t state_size, struct task **tasks,
 	lock_release(&d->lock);
 	n = i;
 	for (i = 0; i < n; i++)
-		tasks[i]->size_class = cls & 7;
+		tasks[i]->size_class = (uint8_t)cls;
 	return n;
 }
 
@@ -384,14 +413,11 @@ static void
 free_elsewhere(struct cell_pools *p, struct task *t)
 {
 	unsigned int cls = t->size_class;
-	void *cell = t;
 
-	if (cls != CELL_CLASS_MALLOC) {
-		put_shared(&p->depot[cls], cell);
-		return;
-	}
-	race_release(RACE_HEAP);
-	rte_free(cell);
+	if (cls != CELL_CLASS_MALLOC)
+		put_shared(&p->depot[cls], t);
+	else
+		free_large(p, t);
 }
 
 void
@@ -415,4 +441,95 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	put_batch(d, batch);
 	lock_release(&d->lock);
 	c->nb_cells -= CELL_BATCH;
+}
+
+void
+weir__cell_walk_begin(struct cell_walk *w, struct cell_pools *p)
+{
+	*w = (struct cell_walk){ .pools = p };
+}
+
+/* The next cells that have been handed out. False: there are none but large ones. */
+static bool
+walk_on(struct cell_walk *w)
+{
+	struct cell_depot *d;
+
+	while (w->chunk == NULL) {
+		if (w->cls == CELL_CLASSES)
+			return false;
+		d = &w->pools->depot[w->cls++];
+		lock_acquire(&d->lock);
+		w->chunk = d->chunks;
+		lock_release(&d->lock);
+	}
+	d = &w->pools->depot[w->cls - 1];
+	w->at = (char *)(w->chunk + 1);
+	lock_acquire(&d->lock);
+	w->end = w->chunk->fresh;
+	lock_release(&d->lock);
+	w->chunk = w->chunk->older;
+	return true;
+}
+
+/* The next large cell behind the walk's place, which moves there. With the lock. */
+static struct task *
+next_large(struct cell_walk *w)
+{
+	struct cell_pools *p = w->pools;
+	struct list_link *l;
+	struct task *t;
+
+	if (!w->placed) {
+		list_push_front(&p->large, &w->place.link);
+		w->placed = true;
+		w->left = p->nb_large;
+	}
+	if (w->left == 0)
+		return NULL;
+	w->left--;
+	/* Others may have their places there. */
+	do {
+		l = w->place.link.next;
+		if (l == &p->large)
+			return NULL;
+		t = container_of(l, struct large_cell, link)->task;
+		list_remove(&w->place.link);
+		list_push_front(l, &w->place.link);
+	} while (t == NULL);
+	return t;
+}
+
+struct task *
+weir__cell_walk_next(struct cell_walk *w,
+		     bool (*look)(struct task *t, void *arg), void *arg)
+{
+	struct task *t;
+	bool found;
+
+	do {
+		while (w->at != w->end) {
+			t = (struct task *)w->at;
+			w->at += class_sizes[w->cls - 1];
+			if (look(t, arg))
+				return t;
+		}
+	} while (walk_on(w));
+	do {
+		lock_acquire(&w->pools->large_lock);
+		t = next_large(w);
+		found = t != NULL && look(t, arg);
+		lock_release(&w->pools->large_lock);
+	} while (t != NULL && !found);
+	return t;
+}
+
+void
+weir__cell_walk_end(struct cell_walk *w)
+{
+	if (!w->placed)
+		return;
+	lock_acquire(&w->pools->large_lock);
+	list_remove(&w->place.link);
+	lock_release(&w->pools->large_lock);
 }

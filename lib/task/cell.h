@@ -5,7 +5,8 @@
 
 /*
  * Memory of task cells: for each size class on each node a depot of cells, and
- * socket-local memory for cells that are larger than any.
+ * socket-local memory for cells that are larger than any. Whoever looks for tasks
+ * can go through all of them.
  *
  * A worker has stocks of its own in front of its node's depots, so that it
  * comes to their locks once for many cells. They are indexed by worker and not
@@ -18,6 +19,7 @@
 #include <rte_prefetch.h>
 
 #include "base/common.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "task/task.h"
 
@@ -34,8 +36,9 @@
  */
 #define CELL_BATCH 64
 
-/* A cell that holds nothing. */
+/* A cell that holds nothing. What is to be read of it stays as the last task left it. */
 struct cell {
+	uint8_t task[offsetof(struct task, next)];
 	struct cell *next;
 	struct cell *next_batch; /* in the first one of a batch */
 };
@@ -56,14 +59,37 @@ struct cell_depot {
 	struct lock lock weir_cache_aligned;
 	/* Under the lock. */
 	struct cell *batches;
-	struct cell_chunk *open; /* with cells that were never used */
-	struct cell_chunk *full;
+	struct cell_chunk *chunks; /* all, the newest first */
+	struct cell_chunk *open;   /* those with cells that were never used */
 	struct cell_stock shared;
 };
 
+/* Stands before a cell that is larger than any class. */
+struct large_cell {
+	struct list_link link;
+	struct task *task; /* NULL: somebody's place in the list */
+} weir_cache_aligned;
+
 struct cell_pools {
 	unsigned int socket;
+	struct lock large_lock;
+	struct list_link large;
+	unsigned int nb_large;
 	struct cell_depot depot[CELL_CLASSES];
+};
+
+/* Somebody's way through all cells. */
+struct cell_walk {
+	struct cell_pools *pools;
+	unsigned int cls;	  /* that is next */
+	struct cell_chunk *chunk; /* that is next of the class before */
+	/* Of the chunk before that. */
+	char *at;
+	char *end;
+	/* Among the large ones, behind the last that was looked at. */
+	struct large_cell place;
+	bool placed;
+	unsigned int left; /* at most; who comes later is behind these */
 };
 
 struct cell_cache {
@@ -159,6 +185,19 @@ weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 
 void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t);
+
+void
+weir__cell_walk_begin(struct cell_walk *w, struct cell_pools *p);
+/*
+ * The next cell for which look() is true, or NULL. It is asked once about each cell that
+ * may hold a task or have held one; some of those that are new may be missed. While it
+ * looks, the cell is there, whatever becomes of the task; it must not touch other cells.
+ */
+struct task *
+weir__cell_walk_next(struct cell_walk *w,
+		     bool (*look)(struct task *t, void *arg), void *arg);
+void
+weir__cell_walk_end(struct cell_walk *w);
 
 /* As weir__cell_free(), without a call when it goes to others at hand. */
 static inline void

@@ -26,7 +26,7 @@ task_of(struct weir_join *join)
 static void
 drop_result(struct task *t)
 {
-	const struct weir_task_ops *ops = t->ops;
+	const struct weir_task_ops *ops = task_ops(t);
 
 	if (t->outcome == 0 && ops->result_drop != NULL)
 		ops->result_drop(t->bytes + ops->result_offset);
@@ -63,7 +63,7 @@ end_handle(struct task *t)
 static __rte_noinline int
 take(struct task *t, void *result)
 {
-	const struct weir_task_ops *ops = t->ops;
+	const struct weir_task_ops *ops = task_ops(t);
 	int rc = t->outcome;
 
 	if (rc == 0 && result != NULL)
@@ -189,21 +189,14 @@ weir_join_detach(struct weir_join *join)
 	if (!(state_load(&t->state) & STATE_JOIN_WAKER) ||
 	    state_join_waker_unset(&t->state))
 		drop_waiter(t);
-	switch (state_join_leave(&t->state)) {
-	case STATE_LEAVE_DONE:
-		break;
-	case STATE_LEAVE_FREE:
-		weir__cell_put(t);
-		break;
-	case STATE_LEAVE_COMPLETE:
-		weir__join_drop_outcome(t);
-		end_handle(t);
-		break;
-	}
+	if (state_join_leave(&t->state))
+		return;
+	weir__join_drop_outcome(t);
+	end_handle(t);
 }
 
 uint64_t
 weir_join_id(const struct weir_join *join)
 {
-	return ((const struct task *)join)->id;
+	return task_id((const struct task *)join);
 }

@@ -4,43 +4,31 @@
 #define TASK_OWNED_H
 
 /*
- * All live tasks whose home is one node, so that shutdown can end them.
- *
- * Sharded, so that workers of a node seldom meet at a lock: a spawner inserts
- * into its own shard, and most tasks end on the worker that spawned them.
+ * All live tasks whose home is one node, so that shutdown can end them and others
+ * can look at them. They are on no list, which each spawn and each end would have to
+ * change: who looks for them goes through the node's cells.
  */
 
-#include "base/lock.h"
 #include "task/cell.h"
 #include "task/stack.h"
 #include "task/task.h"
 #include "task/weir_hooks.h"
 
-#define OWNED_MAX_SHARDS 64
-/* The shard of a task that is on no list. */
-#define OWNED_NONE UINT8_MAX
-
-/* Tests shrink it. */
-#ifndef OWNED_WALK_CHUNK
-#define OWNED_WALK_CHUNK 64
-#endif
-
-struct owned_shard {
-	struct lock lock;
-	bool closed;
-	uint8_t index;
-	struct atomic_u64 count; /* on both lists; written under the lock */
-	struct list_link tasks;
-	struct list_link ending; /* shutdown has come to them */
-} weir_cache_aligned;
-
-static_assert(sizeof(struct owned_shard) == WEIR_CACHE_LINE,
-	      "a spawner touches one line of its shard");
+/*
+ * What one thread adds to the number of a node's live tasks, modulo 2^64: others may
+ * end what it has begun. Its only writer is the driver of the core that has it.
+ */
+struct owned_count {
+	struct owned *owned;
+	struct owned_count *next;
+	struct atomic_u64 n;
+};
 
 struct owned {
-	unsigned int nb_shards;	 /* a power of two */
-	struct list_link cursor; /* of a walk, see owned.c, O5 */
-	struct owned_shard shards[OWNED_MAX_SHARDS];
+	struct atomic_u32 closed;
+	struct owned_count *counts;
+	/* The part of all threads that have none of those counts. */
+	struct atomic_u64 elsewhere weir_cache_aligned;
 };
 
 /* What the tasks of one node share; a part of the scheduler's node. */
@@ -52,127 +40,84 @@ struct task_home {
 };
 
 void
-weir__owned_init(struct owned *o, unsigned int nb_workers);
+weir__owned_init(struct owned *o);
 
-/* The task is not to be on any list. */
+/* It stays until nobody counts any more. Before anyone does. */
+void
+weir__owned_add_count(struct owned *o, struct owned_count *c);
+
+/* n more, or fewer, are live. c: the calling thread's, or NULL. */
 static inline void
-owned_none(struct task *t)
+owned_add(struct owned *o, struct owned_count *c, uint64_t n)
 {
-	t->shard = OWNED_NONE;
+	if (likely(c != NULL && c->owned == o))
+		atomic_u64_add_owner(&c->n, n);
+	else
+		atomic_u64_fetch_add(&o->elsewhere, n, RELAXED);
 }
 
-/* `hint` spreads inserters over shards. */
-static inline struct owned_shard *
-owned_shard_of(struct owned *o, unsigned int hint)
-{
-	return &o->shards[hint & (o->nb_shards - 1)];
-}
-
-/* With the lock, which goes. */
+/* Are no more tasks to begin? See owned.c, O2. */
 static inline bool
-owned_link(struct owned_shard *s, struct task *t)
+owned_is_closed(const struct owned *o)
 {
-	bool bound = !s->closed;
-
-	if (likely(bound)) {
-		list_push_back(&s->tasks, &t->owned);
-		atomic_u64_add_owner(&s->count, 1);
-	}
-	lock_release(&s->lock);
-	if (unlikely(!bound))
-		owned_none(t);
-	return bound;
+	return unlikely(atomic_u32_load(&o->closed, RELAXED) != 0);
 }
 
 /*
- * Takes the list's reference of a new task. False if the list is closed: the
- * task was not inserted.
+ * Has it been closed since those tasks began that the calling thread has begun? See
+ * owned.c, O2. No: shutdown finds them, whoever looks first.
  */
-static inline bool
-owned_insert(struct owned_shard *s, struct task *t)
-{
-	t->shard = s->index;
-	lock_acquire(&s->lock);
-	return owned_link(s, t);
-}
-
-/* The same without a wait. False also if others have the lock. */
-static inline bool
-owned_insert_at_once(struct owned_shard *s, struct task *t)
-{
-	t->shard = s->index;
-	return likely(lock_take(&s->lock)) && owned_link(s, t);
-}
-
-/* The same for n tasks: all or none. */
 bool
-weir__owned_insert_burst(struct owned_shard *s, struct task *const *tasks,
-			 unsigned int n);
+weir__owned_closed_since(const struct owned *o);
 
-/* With the lock, which goes. */
-static inline void
-owned_unlink(struct owned_shard *s, struct task *t)
-{
-	list_remove(&t->owned);
-	atomic_u64_add_owner(&s->count, (uint64_t)-1);
-	lock_release(&s->lock);
-	owned_none(t);
-}
-
-/* False if it was never inserted: there is no reference to give back then. */
-static inline bool
-owned_remove(struct task *t)
-{
-	struct owned_shard *s;
-
-	if (unlikely(t->shard == OWNED_NONE))
-		return false;
-	s = &t->home->owned.shards[t->shard];
-	lock_acquire(&s->lock);
-	owned_unlink(s, t);
-	return true;
-}
-
-/* The same without a wait. False also if others have the lock. */
-static inline bool
-owned_remove_at_once(struct task *t)
-{
-	struct owned_shard *s = &t->home->owned.shards[t->shard];
-
-	if (unlikely(t->shard == OWNED_NONE || !lock_take(&s->lock)))
-		return false;
-	owned_unlink(s, t);
-	return true;
-}
-
-/* No insertion succeeds from here on. Any thread. */
+/* From here on no task is to begin. Any thread. */
 void
 weir__owned_close(struct owned *o);
 
+/* To shut down those that are bound to any worker. */
+#define OWNED_ALL_WORKERS UINT_MAX
+
 /*
- * Ends tasks until the closed list has none left to begin with but those bound
- * to other workers; the workers share the work, each starting at its own shard.
- * A task that runs elsewhere is ended by its own worker.
+ * Ends all tasks that the calling thread can know of, but those that are bound to
+ * other workers. A task that runs elsewhere is ended by its own worker. live: the
+ * calling thread's, or NULL.
  */
 void
-weir__owned_shutdown(struct owned *o, unsigned int hint, unsigned int worker);
+weir__owned_shutdown(struct task_home *home, unsigned int worker,
+		     struct owned_count *live);
 
-/* Tasks that have not ended; at once old. Takes no lock. */
+/* As shutdown does with one that it finds. live: the calling thread's, or NULL. */
+void
+weir__owned_end(struct task *t, struct owned_count *live);
+
+/*
+ * Tasks that have not ended; at once old, and too low by those that another begins, and a
+ * third one ends, while it is read.
+ */
 uint64_t
 weir__owned_count(const struct owned *o);
 
-/* False: the walk ends here. With the lock of the task's shard: be short. */
+/* A live task, as it was at some time. */
+struct task_view {
+	uint64_t id;
+	const struct weir_task_ops *ops;
+	uint64_t state; /* of state.h */
+	/* Of the next one in its cell, if it ends at that time: see owned.c, O5. */
+	uint32_t polls; /* with TASK_KEPT */
+	uint32_t woken;
+};
+
+/* False: the walk ends here. Be short. */
 typedef bool
-owned_visit(const struct task *t, void *arg);
+owned_visit(const struct task_view *v, void *arg);
 
 /*
- * Visits the tasks that have not ended, those of a shard that shutdown has come
- * to before its others, and none of them twice. A task that comes, goes or is
- * come to by shutdown meanwhile may be missed. No lock is held for longer than
- * OWNED_WALK_CHUNK visits. One walk at a time.
+ * Visits the tasks that have not ended, and none of them twice. One that comes or
+ * goes meanwhile may be missed. Any thread; who takes or gives back a large cell may
+ * wait for a visit.
  */
 void
-weir__owned_walk(struct owned *o, owned_visit *visit, void *arg);
+weir__owned_walk(struct task_home *home, owned_visit *visit, void *arg);
 
 /* join.c: nobody will take the outcome. */
 void

@@ -100,26 +100,23 @@ task_after_pending(struct task *t, struct weir_context *ctx)
 		return TASK_NEXT_NOTHING;
 	case STATE_IDLE_NOTIFIED:
 		return TASK_NEXT_QUEUE;
-	case STATE_IDLE_FREE:
-		weir__cell_put(t);
-		return TASK_NEXT_NOTHING;
 	case STATE_IDLE_CANCEL:
 		break;
 	}
-	weir__task_end(t, -ECANCELED, refs_of_poll(ctx));
+	weir__task_end(t, -ECANCELED, refs_of_poll(ctx), ctx->live);
 	return TASK_NEXT_NOTHING;
 }
 
 /* May it be polled? Otherwise that has been dealt with. */
 static __rte_always_inline bool
-task_begin(struct task *t, bool kept)
+task_begin(struct task *t, const struct weir_context *ctx, bool kept)
 {
 	switch (kept ? state_to_next_turn(&t->state) :
 		       state_to_running(&t->state)) {
 	case STATE_RUN_POLL:
 		return true;
 	case STATE_RUN_CANCEL:
-		weir__task_end(t, -ECANCELED, 1);
+		weir__task_end(t, -ECANCELED, 1, ctx->live);
 		break;
 	case STATE_RUN_FREE:
 		weir__cell_put(t);
@@ -140,20 +137,20 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
 	int rc;
 
-	if (unlikely(!task_begin(t, resumed || (polls & TASK_KEPT)))) {
+	if (unlikely(!task_begin(t, ctx, resumed || (polls & TASK_KEPT)))) {
 		/* It asked for nothing; the task before may have. */
 		ctx->asked = 0;
 		return TASK_NEXT_NOTHING;
 	}
 	context_begin(ctx, t);
 	atomic_u32_store(&t->polls, (polls + 1) & ~TASK_KEPT, RELAXED);
-	rc = likely(!t->hooked) ? t->ops->poll(ctx, t->bytes) :
+	rc = likely(!t->hooked) ? task_ops(t)->poll(ctx, t->bytes) :
 				  weir__task_poll_hooked(t, ctx);
 	context_resume(ctx);
 	ctx->task = NULL;
 	if (rc == WEIR_PENDING)
 		return task_after_pending(t, ctx);
-	weir__task_end(t, task_outcome(rc), refs_of_poll(ctx));
+	weir__task_end(t, task_outcome(rc), refs_of_poll(ctx), ctx->live);
 	return TASK_NEXT_NOTHING;
 }
 

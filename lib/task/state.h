@@ -6,7 +6,7 @@
 /*
  * The state word of a task: where it is in its life, who still cares, and how
  * many references there are. Each transition is one function that says what its
- * caller must do next; nothing else writes the word. The protocol is that of
+ * caller must do next; nothing else writes the word of a task. The protocol is that of
  * tokio's runtime::task::state.
  *
  *	bit 0  RUNNING        one thread, or the queue that it yielded to, has the
@@ -17,7 +17,10 @@
  *	bit 3  CANCELLED      to be dropped instead of polled
  *	bit 4  JOIN_INTEREST  the join handle exists
  *	bit 5  JOIN_WAKER     the waiter field belongs to the completing thread
- *	bit 6+ references
+ *	bit 6  OWNED          live, and its node's (owned.c): that keeps the cell as
+ *	                      a reference does, and becomes one with COMPLETE
+ *	bit 7+ references
+ *	top 16 the place that it is bound to; the same for as long as it lives
  *
  * Invariants:
  * T1 RUNNING and COMPLETE are never both set.
@@ -30,11 +33,13 @@
  * T4 The waiter field belongs to the join handle while JOIN_WAKER is unset and
  *    to the completing thread from COMPLETE on while it is set, which it stays
  *    if the waiter is a task's waker: that one is used up.
- * T5 The cell is given back by whoever takes the last reference, once.
+ * T5 The cell is given back by whoever takes the last of what keeps it, once.
  * T6 A poll may give one reference to its own task away before it is counted: the
  *    swap that ends the poll counts it, or an increment if it keeps RUNNING. Until
- *    then the poll has one itself, and the owned list another, so the word has one
- *    at least.
+ *    then the poll has one itself, so when that is used up the count is 0, not less,
+ *    and OWNED keeps the cell.
+ * T7 A cell without a task, or with one that is nobody's to end, never has OWNED. Who
+ *    looks for tasks (owned.c) reads the words of such cells too.
  */
 
 #include "base/atomic.h"
@@ -46,36 +51,48 @@
 #define STATE_CANCELLED (UINT64_C(1) << 3)
 #define STATE_JOIN_INTEREST (UINT64_C(1) << 4)
 #define STATE_JOIN_WAKER (UINT64_C(1) << 5)
-#define STATE_REF_SHIFT 6
+#define STATE_OWNED (UINT64_C(1) << 6)
+#define STATE_REF_SHIFT 7 /* next to OWNED: see state_to_complete() */
 #define STATE_REF_ONE (UINT64_C(1) << STATE_REF_SHIFT)
+#define STATE_PLACE_SHIFT 48
+#define STATE_REFS ((UINT64_C(1) << STATE_PLACE_SHIFT) - STATE_REF_ONE)
 
-/* Owned list, notification, join handle. */
-#define STATE_INITIAL (3 * STATE_REF_ONE | STATE_JOIN_INTEREST | STATE_NOTIFIED)
+/* References of the notification and of the join handle. */
+#define STATE_INITIAL (2 * STATE_REF_ONE | STATE_JOIN_INTEREST | STATE_NOTIFIED)
 
 struct task_state {
 	struct atomic_u64 word;
 };
 
+/*
+ * The task is there from here on: everything else of it has been written. detached:
+ * it has no join handle.
+ */
 static inline void
-state_init(struct task_state *s)
+state_begin(struct task_state *s, uint16_t place, bool detached)
+{
+	const uint64_t less = STATE_REF_ONE | STATE_JOIN_INTEREST;
+	uint64_t word = STATE_OWNED | STATE_INITIAL;
+
+	word |= (uint64_t)place << STATE_PLACE_SHIFT;
+	/* [owned:A1] who finds OWNED reads what was written before. */
+	atomic_u64_store(&s->word, detached ? word - less : word, RELEASE);
+}
+
+/* The same for one that is nobody's to end: a job of the blocking pool. */
+static inline void
+state_begin_job(struct task_state *s)
 {
 	atomic_u64_store(&s->word, STATE_INITIAL, RELAXED);
 }
 
-/* A task without a join handle. Before it is shared. */
+/* One that was never begun, with its join handle. */
 static inline void
-state_detach(struct task_state *s)
+state_refuse(struct task_state *s)
 {
-	const uint64_t less = STATE_REF_ONE | STATE_JOIN_INTEREST;
-
-	atomic_u64_store(&s->word, STATE_INITIAL - less, RELAXED);
-}
-
-/* A task that is on no owned list: a job of the blocking pool. */
-static inline void
-state_init_unowned(struct task_state *s)
-{
-	atomic_u64_store(&s->word, STATE_INITIAL - STATE_REF_ONE, RELAXED);
+	atomic_u64_store(&s->word,
+			 STATE_REF_ONE | STATE_JOIN_INTEREST | STATE_COMPLETE,
+			 RELAXED);
 }
 
 static inline uint64_t
@@ -88,7 +105,20 @@ state_load(const struct task_state *s)
 static inline uint64_t
 state_refs(uint64_t word)
 {
-	return word >> STATE_REF_SHIFT;
+	return (word & STATE_REFS) >> STATE_REF_SHIFT;
+}
+
+static inline uint16_t
+state_place(uint64_t word)
+{
+	return (uint16_t)(word >> STATE_PLACE_SHIFT);
+}
+
+/* Does nothing keep the cell? */
+static inline bool
+state_is_free(uint64_t word)
+{
+	return (word & (STATE_OWNED | STATE_REFS)) == 0;
 }
 
 /*
@@ -122,8 +152,8 @@ state_to_running(struct task_state *s)
 		if (unlikely(old & (STATE_RUNNING | STATE_COMPLETE))) {
 			to = old - STATE_REF_ONE;
 			if (state_swap(s, &old, to))
-				return state_refs(to) == 0 ? STATE_RUN_FREE :
-							     STATE_RUN_NOTHING;
+				return state_is_free(to) ? STATE_RUN_FREE :
+							   STATE_RUN_NOTHING;
 			continue;
 		}
 		to = (old | STATE_RUNNING) & ~STATE_NOTIFIED;
@@ -137,7 +167,6 @@ state_to_running(struct task_state *s)
 enum state_idle {
 	STATE_IDLE_WAIT,     /* waits; our ref is gone */
 	STATE_IDLE_NOTIFIED, /* woken meanwhile: queue it, with our ref */
-	STATE_IDLE_FREE,     /* nobody can wake it, and it was the last ref */
 	STATE_IDLE_CANCEL,   /* cancelled meanwhile: still RUNNING, drop it */
 };
 
@@ -157,8 +186,8 @@ state_to_idle(struct task_state *s, unsigned int owed)
 			next = STATE_IDLE_NOTIFIED;
 		} else {
 			to -= STATE_REF_ONE;
-			next = state_refs(to) == 0 ? STATE_IDLE_FREE :
-						     STATE_IDLE_WAIT;
+			WEIR_ASSERT(!state_is_free(to), "T6");
+			next = STATE_IDLE_WAIT;
 		}
 	} while (!state_swap(s, &old, to));
 	return next;
@@ -205,10 +234,11 @@ state_to_notified(struct task_state *s)
 enum state_complete {
 	STATE_COMPLETE_DONE, /* the handle has the rest; our refs are gone */
 	STATE_COMPLETE_DROP, /* nobody takes the outcome; our refs are here */
-	STATE_COMPLETE_LAST, /* as DROP, and nobody else has a ref: no change */
+	STATE_COMPLETE_LAST, /* as DROP, and nobody else has a ref: they are gone */
 	STATE_COMPLETE_WAKER, /* the waiter is ours to wake; so are our refs */
 };
 
+/* refs: with the one that OWNED becomes. */
 static inline enum state_complete
 state_to_complete(struct task_state *s, unsigned int refs)
 {
@@ -218,11 +248,19 @@ state_to_complete(struct task_state *s, unsigned int refs)
 	do {
 		WEIR_ASSERT((old & STATE_RUNNING) && !(old & STATE_COMPLETE),
 			    "T1");
-		to = (old & ~STATE_RUNNING) | STATE_COMPLETE;
+		to = old +
+		     (old & STATE_OWNED); /* it carries into the references */
+		to = (to & ~STATE_RUNNING) | STATE_COMPLETE;
 		if (!(old & STATE_JOIN_INTEREST)) {
-			/* There is nobody to tell, and nobody who could come. */
-			if (state_refs(old) == refs)
+			/*
+			 * There is nobody to tell, and nobody who could come, but
+			 * for shutdown, which may cancel it: that is late.
+			 */
+			if (state_refs(to) == refs) {
+				atomic_u64_store(&s->word, STATE_COMPLETE,
+						 RELAXED);
 				return STATE_COMPLETE_LAST;
+			}
 			next = STATE_COMPLETE_DROP;
 		} else if (old & STATE_JOIN_WAKER) {
 			next = STATE_COMPLETE_WAKER;
@@ -263,13 +301,14 @@ state_wake_by_value(struct task_state *s)
 	do {
 		if (old & STATE_RUNNING) {
 			/* The thread that runs it queues it afterwards. */
+			WEIR_ASSERT(state_refs(old) > 0, "T5");
 			to = (old | STATE_NOTIFIED) - STATE_REF_ONE;
-			WEIR_ASSERT(state_refs(to) > 0, "T5");
+			WEIR_ASSERT(!state_is_free(to), "T6");
 			next = STATE_WAKE_NOTHING;
 		} else if (old & (STATE_COMPLETE | STATE_NOTIFIED)) {
 			to = old - STATE_REF_ONE;
-			next = state_refs(to) == 0 ? STATE_WAKE_FREE :
-						     STATE_WAKE_NOTHING;
+			next = state_is_free(to) ? STATE_WAKE_FREE :
+						   STATE_WAKE_NOTHING;
 		} else {
 			to = old | STATE_NOTIFIED;
 			next = STATE_WAKE_SCHEDULE;
@@ -320,18 +359,25 @@ state_to_cancelled(struct task_state *s)
 	return schedule;
 }
 
-/* Shutdown: true if RUNNING is ours and the caller must drop the task. */
+/*
+ * Shutdown, of a task that was there and bound to that place in `old`: true if RUNNING
+ * is ours and the caller must drop it. Needs no reference. When the task has gone,
+ * nothing changes; unless another is there in its place, which is as good.
+ */
 static inline bool
-state_to_shutdown(struct task_state *s)
+state_to_shutdown(struct task_state *s, uint64_t old)
 {
-	uint64_t old = state_load(s), to;
+	const uint16_t place = state_place(old);
+	uint64_t to;
 	bool ours;
 
 	do {
-		ours = !(old & (STATE_RUNNING | STATE_COMPLETE));
-		to = old | STATE_CANCELLED;
-		if (ours)
-			to |= STATE_RUNNING;
+		if (!(old & STATE_OWNED) || state_place(old) != place)
+			return false;
+		ours = !(old & STATE_RUNNING);
+		to = old | STATE_CANCELLED | STATE_RUNNING;
+		if (to == old)
+			return false;
 	} while (!state_swap(s, &old, to));
 	return ours;
 }
@@ -364,15 +410,11 @@ state_join_waker_unset(struct task_state *s)
 	return true;
 }
 
-/* The join handle goes, and its reference: is there something left to do? */
-enum state_leave {
-	STATE_LEAVE_DONE,
-	STATE_LEAVE_FREE,     /* it was the last ref */
-	STATE_LEAVE_COMPLETE, /* nothing has changed: take or drop the outcome */
-};
-
-/* Before the end. JOIN_WAKER is not set, see state_join_waker_unset(). */
-static inline enum state_leave
+/*
+ * The join handle goes, and its reference. False, and no change, if the task is complete:
+ * take or drop the outcome. JOIN_WAKER is not set, see state_join_waker_unset().
+ */
+static inline bool
 state_join_leave(struct task_state *s)
 {
 	uint64_t old = state_load(s), to;
@@ -380,13 +422,15 @@ state_join_leave(struct task_state *s)
 	do {
 		WEIR_ASSERT(old & STATE_JOIN_INTEREST, "T3");
 		if (old & STATE_COMPLETE)
-			return STATE_LEAVE_COMPLETE;
+			return false;
 		to = (old & ~STATE_JOIN_INTEREST) - STATE_REF_ONE;
+		/* Until then its node owns it, or a queue of jobs does. */
+		WEIR_ASSERT(!state_is_free(to), "T5");
 	} while (!state_swap(s, &old, to));
-	return state_refs(to) == 0 ? STATE_LEAVE_FREE : STATE_LEAVE_DONE;
+	return true;
 }
 
-/* After it. True when the last reference is gone. */
+/* After the end. True when the last reference is gone. */
 static inline bool
 state_join_end(struct task_state *s)
 {
@@ -399,7 +443,8 @@ state_join_end(struct task_state *s)
 	if (state_refs(old) == 1)
 		return true;
 	/* [task:A1] as in state_ref_dec(). */
-	return state_refs(atomic_u64_fetch_sub(&s->word, less, ACQ_REL)) == 1;
+	old = atomic_u64_fetch_sub(&s->word, less, ACQ_REL);
+	return state_refs(old) == 1;
 }
 
 static inline void
@@ -409,7 +454,7 @@ state_ref_inc(struct task_state *s)
 	atomic_u64_fetch_add(&s->word, STATE_REF_ONE, RELAXED);
 }
 
-/* True when the last reference is gone. */
+/* True when the cell is free. */
 static inline bool
 state_ref_dec(struct task_state *s, unsigned int n)
 {
@@ -418,7 +463,7 @@ state_ref_dec(struct task_state *s, unsigned int n)
 		atomic_u64_fetch_sub(&s->word, n * STATE_REF_ONE, ACQ_REL);
 
 	WEIR_ASSERT(state_refs(old) >= n, "T5");
-	return state_refs(old) == n;
+	return state_is_free(old - n * STATE_REF_ONE);
 }
 
 #endif

@@ -7,8 +7,8 @@
  *    enters, or in weir__task_refuse() for a task that nobody else has seen.
  * K2 A result is released once: taken by the join handle, or given to
  *    result_drop by the handle's end or by the completing thread (T3).
- * K3 The reference of the owned list goes with the removal from it, which comes
- *    before COMPLETE: who is told of the end finds it gone from the list.
+ * K3 A task is counted as live no more before COMPLETE: who is told of the end finds
+ *    it gone.
  */
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 static void
 drop_state(struct task *t)
 {
-	if (t->ops->drop != NULL)
-		t->ops->drop(t->bytes);
+	if (task_ops(t)->drop != NULL)
+		task_ops(t)->drop(t->bytes);
 }
 
 /*
@@ -65,10 +65,14 @@ drop_last_outcome(struct task *t)
 	weir__cell_put(t);
 }
 
-/* It is off its list. */
 static __rte_always_inline void
-complete(struct task *t, unsigned int refs)
+complete(struct task *t, unsigned int refs, struct owned_count *live)
 {
+	/* Jobs are nobody's. */
+	if (likely(atomic_u64_load(&t->state.word, RELAXED) & STATE_OWNED)) {
+		owned_add(&t->home->owned, live, (uint64_t)-1);
+		refs++;
+	}
 	switch (state_to_complete(&t->state, refs)) {
 	case STATE_COMPLETE_DONE:
 		break;
@@ -79,7 +83,7 @@ complete(struct task *t, unsigned int refs)
 		drop_outcome(t, refs);
 		break;
 	case STATE_COMPLETE_LAST:
-		if (likely(t->outcome == 0 && t->ops->result_drop == NULL))
+		if (likely(t->outcome == 0 && task_ops(t)->result_drop == NULL))
 			weir__cell_put(t);
 		else
 			drop_last_outcome(t);
@@ -87,39 +91,25 @@ complete(struct task *t, unsigned int refs)
 	}
 }
 
-/* Its list is in use, or it is on none. */
-static __rte_noinline void
-end_behind_others(struct task *t, unsigned int refs)
-{
-	if (owned_remove(t))
-		refs++;
-	complete(t, refs);
-}
-
 /* That of a task whose end others take part in. */
 static __rte_noinline void
-end_with_others(struct task *t, int32_t outcome, unsigned int refs)
+end_with_others(struct task *t, unsigned int refs, struct owned_count *live)
 {
 	drop_state(t);
 	task_hook(t, task_end);
-	t->outcome = outcome;
-	end_behind_others(t, refs);
+	complete(t, refs, live);
 }
 
 /* All calls are tail calls, so that an end saves no registers. */
 void
-weir__task_end(struct task *t, int32_t outcome, unsigned int refs)
+weir__task_end(struct task *t, int32_t outcome, unsigned int refs,
+	       struct owned_count *live)
 {
-	if (unlikely(t->ops->drop != NULL || t->hooked)) {
-		end_with_others(t, outcome, refs);
-		return;
-	}
 	t->outcome = outcome;
-	if (unlikely(!owned_remove_at_once(t))) {
-		end_behind_others(t, refs);
-		return;
-	}
-	complete(t, refs + 1);
+	if (unlikely(task_ops(t)->drop != NULL || t->hooked))
+		end_with_others(t, refs, live);
+	else
+		complete(t, refs, live);
 }
 
 int
@@ -128,7 +118,7 @@ weir__task_poll_hooked(struct task *t, struct weir_context *ctx)
 	int rc;
 
 	task_hook(t, task_before_poll);
-	rc = t->ops->poll(ctx, t->bytes);
+	rc = task_ops(t)->poll(ctx, t->bytes);
 	task_hook(t, task_after_poll);
 	return rc;
 }
@@ -140,13 +130,13 @@ weir__task_run_blocking(struct task *t)
 
 	/* Nobody else runs or ends what was queued: see blocking.c, P3. */
 	if (state_to_running(&t->state) == STATE_RUN_CANCEL) {
-		weir__task_end(t, -ECANCELED, 1);
+		weir__task_end(t, -ECANCELED, 1, NULL);
 		return;
 	}
 	task_hook(t, task_before_poll);
-	rc = t->ops->run(t->bytes);
+	rc = task_ops(t)->run(t->bytes);
 	task_hook(t, task_after_poll);
-	weir__task_end(t, task_outcome(rc), 1);
+	weir__task_end(t, task_outcome(rc), 1, NULL);
 }
 
 void
@@ -154,13 +144,6 @@ weir__task_abort(struct task *t)
 {
 	if (state_to_cancelled(&t->state))
 		weir__schedule(t);
-}
-
-void
-weir__task_end_cancelled(struct task *t)
-{
-	/* The list's reference is all there is. */
-	weir__task_end(t, -ECANCELED, 0);
 }
 
 void
@@ -173,12 +156,10 @@ weir__task_drop_notification(struct task *t)
 void
 weir__task_refuse(struct task *t)
 {
-	uint64_t refs_left = STATE_REF_ONE | STATE_JOIN_INTEREST;
-
 	drop_state(t);
 	task_hook(t, task_end);
 	t->outcome = -ECANCELED;
-	atomic_u64_store(&t->state.word, refs_left | STATE_COMPLETE, RELAXED);
+	state_refuse(&t->state);
 }
 
 void

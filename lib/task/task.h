@@ -8,10 +8,11 @@
  *
  * Fields by who may touch them:
  *	state          anyone, through state.h
- *	ops, home, id  written before the task is shared, read by all; so are
- *		       worker .. shard
+ *	id, ops        written before the task is shared, read by all, and by who
+ *		       goes through cells (owned.c) whatever they hold
+ *	home, hooked   written before the task is shared, read by all
+ *	size_class     the cell's
  *	next           whoever holds the notification (state.h, T2)
- *	owned          under the lock of its shard
  *	woken          written by whoever holds the notification, read by all
  *	join_waiter    see state.h, T4
  *	outcome        the completing thread before COMPLETE, all after it
@@ -25,46 +26,98 @@
  */
 
 #include "base/common.h"
-#include "base/list.h"
 #include "task/stamp.h"
 #include "task/state.h"
 #include "task/weir_task.h"
 
 struct core;
+struct owned_count;
 struct task_home;
 
 struct task {
-	/* Hot line: whoever wakes or polls. */
+	/*
+	 * What there is to be read, by who goes through cells, also while the cell
+	 * holds no task.
+	 */
 	struct task_state state;
-	const struct weir_task_ops *ops;
+	struct atomic_u64 id;
+	struct atomic_ptr ops; /* const struct weir_task_ops */
+	struct atomic_u32 polls;
+	struct atomic_u32 woken; /* see stamp.h */
+	/* A task's only. A cell without one has its links here. */
 	struct task *next;
 	struct task_home *home;
-	struct list_link owned;
-	uint64_t id;
-	struct atomic_u32 woken; /* see stamp.h */
-	uint16_t worker;	 /* for WEIR_AFFINITY_WORKER */
-	uint8_t size_class : 3;
-	uint8_t affinity : 2;
-	bool hooked : 1; /* home->hooks is not NULL */
-	uint8_t shard;
-
-	/*
-	 * Second line: trailer and the caller's state, touched by the poller.
-	 */
 	struct weir_waker *join_waiter;
 	int32_t outcome;
-	struct atomic_u32 polls;
-	uint8_t bytes[];
+	uint8_t size_class;
+	bool hooked; /* home->hooks is not NULL */
+
+	uint8_t bytes[] weir_cache_aligned;
 } weir_cache_aligned;
 
-static_assert(offsetof(struct task, join_waiter) == WEIR_CACHE_LINE,
+static_assert(offsetof(struct task, bytes) == WEIR_CACHE_LINE,
 	      "what wakers write shares no line with the caller's state");
-static_assert(offsetof(struct task, bytes) % 16 == 0,
-	      "the caller's state is aligned as malloc would align it");
-static_assert(RTE_MAX_LCORE <= UINT16_MAX, "a worker's index fits");
+
+/* In state.h's words: a worker's index, and an enum weir_affinity above it. */
+#define PLACE_AFFINITY_SHIFT 14
+
+static_assert(RTE_MAX_LCORE <= 1 << PLACE_AFFINITY_SHIFT,
+	      "a worker's index fits");
 static_assert(WEIR_AFFINITY_WORKER < 4, "an affinity fits");
 static_assert((WEIR_AFFINITY_ANY | WEIR_AFFINITY_NODE) < WEIR_AFFINITY_WORKER,
 	      "one bit tells who is bound");
+
+static inline uint16_t
+place_of(enum weir_affinity affinity, unsigned int worker)
+{
+	return (uint16_t)((unsigned int)affinity << PLACE_AFFINITY_SHIFT |
+			  worker);
+}
+
+static inline enum weir_affinity
+place_affinity(uint16_t place)
+{
+	return (enum weir_affinity)(place >> PLACE_AFFINITY_SHIFT);
+}
+
+static inline unsigned int
+place_worker(uint16_t place)
+{
+	return place & ((1u << PLACE_AFFINITY_SHIFT) - 1);
+}
+
+static inline bool
+place_is_local(uint16_t place)
+{
+	return (place & WEIR_AFFINITY_WORKER << PLACE_AFFINITY_SHIFT) != 0;
+}
+
+/* Of a task; who asks has a reference, or its RUNNING. */
+static inline uint16_t
+task_place(const struct task *t)
+{
+	return state_place(atomic_u64_load(&t->state.word, RELAXED));
+}
+
+static inline uint64_t
+task_id(const struct task *t)
+{
+	return atomic_u64_load(&t->id, RELAXED);
+}
+
+/* It has its id already, and is not shared yet. */
+static inline void
+task_set_ops(struct task *t, const struct weir_task_ops *ops)
+{
+	/* [owned:A3] who sees them sees that the id is that of their task. */
+	atomic_ptr_store(&t->ops, (void *)(uintptr_t)ops, RELEASE);
+}
+
+static inline const struct weir_task_ops *
+task_ops(const struct task *t)
+{
+	return atomic_ptr_load(&t->ops, RELAXED);
+}
 
 /*
  * In `polls`: the task has yielded, and keeps RUNNING until its next turn. See
@@ -81,7 +134,7 @@ task_is_kept(const struct task *t)
 static inline bool
 task_is_local(const struct task *t)
 {
-	return (t->affinity & WEIR_AFFINITY_WORKER) != 0;
+	return place_is_local(task_place(t));
 }
 
 /* What a poll has asked for, beside what it gives: in weir_context.asked. */
@@ -99,6 +152,7 @@ task_is_local(const struct task *t)
 struct weir_context {
 	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
+	struct owned_count *live; /* the core's */
 	uint32_t budget;
 	uint32_t asked; /* ASKED_*, of one poll */
 	uint32_t kept;
@@ -211,16 +265,17 @@ context_look_behind_next(struct weir_context *ctx)
 		if (unlikely((t)->hooked) && (t)->home->hooks->hook != NULL) \
 			(t)->home->hooks->hook(                              \
 				(t)->home->hooks->arg,                       \
-				&(struct weir_task_info){ (t)->id,           \
-							  (t)->ops->name }); \
+				&(struct weir_task_info){                    \
+					task_id(t), task_ops(t)->name });    \
 	} while (0)
 
 /*
  * Ends a task, with what became of it. The caller holds RUNNING, and `refs`
- * references, which go.
+ * references, which go. live: the calling thread's, or NULL.
  */
 void
-weir__task_end(struct task *t, int32_t outcome, unsigned int refs);
+weir__task_end(struct task *t, int32_t outcome, unsigned int refs,
+	       struct owned_count *live);
 
 /* Polls one that has hooks. */
 int
@@ -233,10 +288,6 @@ weir__task_run_blocking(struct task *t);
 /* Asks the task to end. The caller holds a reference: see waker.c, W2. */
 void
 weir__task_abort(struct task *t);
-
-/* Shutdown: ends a task that is on an owned list. The holder of RUNNING. */
-void
-weir__task_end_cancelled(struct task *t);
 
 /* A notification that nobody will run: gives its reference back. */
 void
@@ -273,14 +324,6 @@ waker_is_task(const struct weir_waker *w)
 {
 	return ((uintptr_t)w & (WAKER_PARKER | WAKER_WATCHER)) == 0;
 }
-
-/*
- * Has the processor fetch what a task's end touches beside the task: the two that
- * stand beside it on its owned list. The caller knows that it does not end
- * meanwhile.
- */
-void
-weir__owned_fetch(const struct task *t);
 
 /* Can it wake nobody any more? */
 bool

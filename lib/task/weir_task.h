@@ -20,7 +20,7 @@ extern "C" {
 
 /** What a task is. Declare one `static const` per kind of task. */
 struct weir_task_ops {
-	/** For dumps, traces and reports. Must outlive the tasks. */
+	/** For dumps, traces and reports. Must outlive the tasks, as ops must. */
 	const char *name;
 
 	/** Bytes of the caller's state struct; 0 is legal. */
@@ -105,7 +105,8 @@ struct weir_spawn_attr {
  * Starts a task.
  *
  * @param rt     The runtime to run on.
- * @param ops    What to run; must outlive the task.
+ * @param ops    What to run; must outlive the task, and each weir_task_list() that is
+ *               under way when it ends.
  * @param state  Copied into the task (ops->state_size bytes); NULL: all zero.
  *               From here on the task owns what the state points to.
  * @param attr   NULL for the default.

@@ -92,19 +92,11 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 static void
 fetch_due(const struct timer *t, unsigned int step)
 {
-	switch (step) {
-	case 0:
+	if (step == 0) {
 		rte_prefetch0(t);
-		break;
-	case 1:
+	} else if (step == 1) {
 		rte_prefetch0(t->waiter);
 		rte_prefetch0(t + 1);
-		break;
-	case 2:
-		/* It waits: its task does not end before it is taken out. */
-		if (waker_is_task(t->waiter))
-			weir__owned_fetch((const struct task *)t->waiter);
-		break;
 	}
 }
 

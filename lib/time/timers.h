@@ -59,7 +59,7 @@ timers_due(const struct timers *ts, uint64_t now)
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now);
 
-/* Steps of weir__timers_fetch(), each of which needs what the one before fetches. */
+/* Steps of weir__timers_fetch(), one in each poll. */
 #define TIMERS_FETCHES 3
 
 /* Is there nothing to fetch before the next firing? */

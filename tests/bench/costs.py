@@ -30,10 +30,10 @@ EAL = ["--lcores", "0@{cpu}", "-m", "64", "--no-huge", "--no-shconf", "--no-pci"
 Mechanism = collections.namedtuple("Mechanism", "name about budget")
 
 MECHANISMS = [
-    Mechanism("spawn", "a task spawns a task that has no state", 175),
-    Mechanism("spawn_burst", "the same, of many at once", 100),
+    Mechanism("spawn", "a task spawns a task that has no state", 155),
+    Mechanism("spawn_burst", "the same, of many at once", 80),
     Mechanism("complete", "a spawned task's turn, its end, and the look at its "
-              "handle that takes the result", 310),
+              "handle that takes the result", 300),
     Mechanism("wake", "a waker is woken, of a task that waits", 92),
     Mechanism("poll", "a woken task's turn: out of the run queue, polled, "
               "waiting again", 190),

@@ -3,7 +3,8 @@
 /*
  * The state word against plain booleans. An input is a program of transitions,
  * each made by someone who may make it: a queue, a poller, shutdown, wakers, the
- * join handle. Who there is also tells how many references there must be.
+ * join handle. Who there is also tells how many references there must be. Shutdown
+ * goes by what it read at some time, of this task or of one before it.
  */
 
 #include "fuzz.h"
@@ -17,10 +18,11 @@
 enum runner {
 	RUNNER_NONE,
 	RUNNER_POLLER,	 /* has the reference of the notification */
-	RUNNER_SHUTDOWN, /* leans on that of the owned list */
+	RUNNER_SHUTDOWN, /* leans on OWNED */
 };
 
 static struct task_state state;
+static uint64_t seen; /* shutdown's */
 
 static struct {
 	/* The bits of the word. */
@@ -30,8 +32,10 @@ static struct {
 	bool cancelled;
 	bool join_interest;
 	bool join_waker;
+	bool owned;
+	uint16_t place;
 	/* Who has a reference. */
-	bool listed;
+	bool was_owned; /* what OWNED became, which the runner has */
 	bool queued;
 	bool kept; /* as queued, with RUNNING */
 	bool handle;
@@ -39,9 +43,8 @@ static struct {
 	unsigned int wakers;
 	bool owed; /* one of those is not counted yet */
 	/* How far things are. */
-	bool owned;	/* it began on an owned list */
-	bool shut_down; /* which comes to a task once */
-	bool must_end;	/* the runner was told that it is cancelled */
+	bool job;
+	bool must_end; /* the runner was told that it is cancelled */
 	unsigned int drops;
 	unsigned int frees;
 } m;
@@ -49,7 +52,7 @@ static struct {
 static unsigned int
 model_refs(void)
 {
-	return m.listed + m.queued + m.kept + m.handle + m.wakers +
+	return m.was_owned + m.queued + m.kept + m.handle + m.wakers +
 	       (m.runner == RUNNER_POLLER) - m.owed;
 }
 
@@ -62,6 +65,8 @@ model_word(void)
 	       (m.cancelled ? STATE_CANCELLED : 0) |
 	       (m.join_interest ? STATE_JOIN_INTEREST : 0) |
 	       (m.join_waker ? STATE_JOIN_WAKER : 0) |
+	       (m.owned ? STATE_OWNED : 0) |
+	       (uint64_t)m.place << STATE_PLACE_SHIFT |
 	       model_refs() * STATE_REF_ONE;
 }
 
@@ -69,24 +74,29 @@ model_word(void)
 static void
 check_free(bool told)
 {
-	fuzz_check(told == (model_refs() == 0));
+	fuzz_check(told == (model_refs() == 0 && !m.owned));
 	m.frees += told;
 }
 
 static void
-begin(bool owned)
+begin(struct fuzz_input *in)
 {
+	unsigned int how = fuzz_below(in, 8);
+
 	memset(&m, 0, sizeof(m));
 	m.notified = true;
-	m.join_interest = true;
 	m.queued = true;
-	m.handle = true;
-	m.listed = owned;
-	m.owned = owned;
-	if (owned)
-		state_init(&state);
-	else
-		state_init_unowned(&state);
+	m.job = how % 4 == 0;
+	m.owned = !m.job;
+	m.join_interest = m.job || how % 4 != 3;
+	m.handle = m.join_interest;
+	if (m.job) {
+		state_begin_job(&state);
+		return;
+	}
+	/* Some are of the same place. */
+	m.place = how < 4 ? 0 : (uint16_t)fuzz_u32(in);
+	state_begin(&state, m.place, !m.handle);
 }
 
 /* A notification is taken from its queue. */
@@ -126,7 +136,7 @@ static bool
 may_pend(void)
 {
 	return m.runner == RUNNER_POLLER && !m.complete && !m.must_end &&
-	       m.owned;
+	       !m.job;
 }
 
 /* A poll yielded, and the task keeps RUNNING. */
@@ -182,20 +192,23 @@ pend(void)
 		m.queued = true;
 		return;
 	}
-	fuzz_check(got == STATE_IDLE_WAIT || got == STATE_IDLE_FREE);
-	check_free(got == STATE_IDLE_FREE);
+	fuzz_check(got == STATE_IDLE_WAIT);
+	check_free(false);
 }
 
-/* What the runner of a task that ends gives back: it is off its list by then. */
+/* What the runner of a task that ends gives back, with what OWNED is by then. */
 static unsigned int
 runner_refs(void)
 {
-	unsigned int refs = m.listed + (m.runner == RUNNER_POLLER) - m.owed;
+	return (m.owned || m.was_owned) + (m.runner == RUNNER_POLLER) - m.owed;
+}
 
-	m.listed = false;
+static void
+runner_goes(void)
+{
+	m.was_owned = false;
 	m.owed = false;
 	m.runner = RUNNER_NONE;
-	return refs;
 }
 
 /* The runner drops the task's state, and then it has ended. */
@@ -208,28 +221,28 @@ complete(void)
 	if (m.runner == RUNNER_NONE || m.complete)
 		return;
 	m.drops++;
-	refs = m.listed + (m.runner == RUNNER_POLLER) - m.owed;
+	refs = runner_refs();
 	got = state_to_complete(&state, refs);
+	m.running = false;
+	m.complete = true;
+	m.was_owned = m.owned;
+	m.owned = false;
 	if (got == STATE_COMPLETE_LAST) {
 		fuzz_check(!m.join_interest && refs == model_refs());
-		fuzz_check(state_load(&state) == model_word());
-		/* The word is as it was, and nobody looks at it again. */
-		m.complete = true;
-		m.running = false;
-		runner_refs();
+		/* Nobody looks at the rest any more. */
+		fuzz_check(state_load(&state) == STATE_COMPLETE);
+		runner_goes();
 		check_free(true);
 		atomic_u64_store(&state.word, model_word(), RELAXED);
 		return;
 	}
-	m.running = false;
-	m.complete = true;
 	if (!m.join_interest) {
 		fuzz_check(got == STATE_COMPLETE_DROP && refs < model_refs());
 	} else if (m.join_waker) {
 		fuzz_check(got == STATE_COMPLETE_WAKER);
 	} else {
 		fuzz_check(got == STATE_COMPLETE_DONE);
-		runner_refs();
+		runner_goes();
 	}
 	fuzz_check(state_load(&state) == model_word());
 }
@@ -243,6 +256,7 @@ give_waiter_back(void)
 	if (m.runner == RUNNER_NONE || !m.complete || !m.join_waker)
 		return;
 	refs = runner_refs();
+	runner_goes();
 	m.join_waker = false;
 	check_free(state_join_waker_done(&state, refs));
 }
@@ -251,9 +265,13 @@ give_waiter_back(void)
 static void
 release(void)
 {
+	unsigned int refs;
+
 	if (m.runner == RUNNER_NONE || !m.complete)
 		return;
-	check_free(state_ref_dec(&state, runner_refs()));
+	refs = runner_refs();
+	runner_goes();
+	check_free(state_ref_dec(&state, refs));
 }
 
 static void
@@ -305,8 +323,8 @@ make_waker(void)
 
 	if (m.wakers == WAKERS_MAX || (!by_poll && !m.handle && m.wakers == 0))
 		return;
-	/* T6: the poll of a task that is on its list has one on credit. */
-	if (by_poll && m.listed && !m.owed)
+	/* T6: a poll has one on credit; a job has no polls. */
+	if (by_poll && m.owned && !m.owed)
 		m.owed = true;
 	else
 		state_ref_inc(&state);
@@ -340,21 +358,28 @@ cancel(void)
 	m.queued |= told;
 }
 
+/* It goes by what it saw: another place's task is not its own. */
 static void
 shut_down(void)
 {
-	bool told;
+	const uint64_t ended = STATE_RUNNING | STATE_CANCELLED;
+	bool told, comes;
 
-	if (!m.listed || m.shut_down)
-		return;
-	told = state_to_shutdown(&state);
-	fuzz_check(told == (!m.running && !m.complete));
-	m.shut_down = true;
-	m.cancelled = true;
+	comes = (seen & STATE_OWNED) && (seen & ended) != ended && m.owned &&
+		state_place(seen) == m.place;
+	told = state_to_shutdown(&state, seen);
+	fuzz_check(told == (comes && !m.running));
+	m.cancelled |= comes;
 	if (told) {
 		m.running = true;
 		m.runner = RUNNER_SHUTDOWN;
 	}
+}
+
+static void
+look(void)
+{
+	seen = state_load(&state);
 }
 
 static void
@@ -382,16 +407,13 @@ take_waiter_back(void)
 static void
 drop_handle(void)
 {
-	enum state_leave got;
-
 	if (!m.handle || (m.join_waker && !m.complete))
 		return;
-	got = m.complete ? STATE_LEAVE_COMPLETE : state_join_leave(&state);
-	fuzz_check((got == STATE_LEAVE_COMPLETE) == m.complete);
+	fuzz_check(state_join_leave(&state) == !m.complete);
 	m.join_interest = false;
 	m.handle = false;
-	if (got != STATE_LEAVE_COMPLETE) {
-		check_free(got == STATE_LEAVE_FREE);
+	if (!m.complete) {
+		check_free(false);
 		return;
 	}
 	check_free(state_join_end(&state));
@@ -443,7 +465,10 @@ step(unsigned int op)
 		cancel();
 		break;
 	case 13:
-		shut_down();
+		if (op / 16 % 4 != 1)
+			look();
+		if (op / 16 % 4 != 2)
+			shut_down();
 		break;
 	case 14:
 		if (op / 16 % 2 == 0)
@@ -464,6 +489,10 @@ check(void)
 {
 	fuzz_check(m.frees <= 1 && m.drops <= 1);
 	fuzz_check(state_load(&state) == model_word());
+	fuzz_check(m.owned == (!m.job && !m.complete));
+	/* T6, T7 */
+	fuzz_check(m.frees == 1 ? model_refs() == 0 && !m.owned :
+				  model_refs() > 0 || m.owned);
 	/* No wake-up is lost: whoever runs it, or a queue, knows of it. */
 	fuzz_check(!m.notified || m.running || m.complete || m.queued);
 	/* RUNNING is somebody's. */
@@ -478,6 +507,7 @@ end(void)
 	drop_handle();
 	while (m.wakers > 0)
 		drop_waker();
+	look();
 	shut_down();
 	complete();
 	give_waiter_back();
@@ -493,8 +523,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = { data, size };
 
-	begin(fuzz_below(&in, 4) != 0);
+	seen = 0;
+	begin(&in);
 	while (in.left > 0) {
+		/* The cell is used again. */
+		if (m.frees == 1 && m.drops == 1)
+			begin(&in);
 		step(fuzz_u8(&in));
 		check();
 	}

@@ -90,8 +90,8 @@ pop_in_order(unsigned int n)
 	unsigned int got = weir__inject_pop(queue, tasks, n), i, p;
 
 	for (i = 0; i < got; i++) {
-		p = (unsigned int)tasks[i]->id / TASKS_EACH;
-		model_check(tasks[i]->id == due_of[p]++);
+		p = (unsigned int)task_id(tasks[i]) / TASKS_EACH;
+		model_check(task_id(tasks[i]) == due_of[p]++);
 		rig_see(tasks[i]);
 	}
 }

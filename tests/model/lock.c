@@ -26,15 +26,6 @@ acquire(void *arg)
 }
 
 static void
-acquire_last(void *arg)
-{
-	(void)arg;
-	lock_acquire_last(&lock);
-	use();
-	lock_release(&lock);
-}
-
-static void
 try(void *arg)
 {
 	(void)arg;
@@ -63,29 +54,12 @@ MODEL(lock_two, "two that wait for a lock", 3, 3)
 	end(2);
 }
 
-MODEL(lock_three, "one that waits, one that tries, one that gives way", 2, 2)
+MODEL(lock_three, "two that wait, and one that tries", 2, 2)
 {
 	lock_init(&lock);
 	model_thread("waits", acquire, NULL);
 	model_thread("tries", try, NULL);
-	model_thread("gives way", acquire_last, NULL);
-	end(3);
-}
-
-/* Takes the lock again and again, but not before those that wait. */
-static void
-hold_again(void *arg)
-{
-	(void)arg;
-	acquire(NULL);
-	acquire_last(NULL);
-}
-
-MODEL(lock_again, "one that gives a lock away and takes it again", 3, 3)
-{
-	lock_init(&lock);
-	model_thread("again", hold_again, NULL);
-	model_thread("other", acquire, NULL);
+	model_thread("waits, too", acquire, NULL);
 	end(3);
 }
 

@@ -38,7 +38,8 @@ run_task(struct core *c, struct task *t)
 {
 	if (t == NULL)
 		return;
-	if (task_is_local(t) && weir__worker_for(rt, t->worker) != c->worker) {
+	if (task_is_local(t) &&
+	    weir__worker_for(rt, place_worker(task_place(t))) != c->worker) {
 		weir__place(t);
 		return;
 	}

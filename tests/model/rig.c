@@ -10,7 +10,7 @@ rig_task(unsigned int id)
 {
 	struct task *t = model_alloc(sizeof(*t));
 
-	t->id = id;
+	atomic_u64_store(&t->id, id, RELAXED);
 	tasks[id] = t;
 	return t;
 }
@@ -18,9 +18,11 @@ rig_task(unsigned int id)
 void
 rig_see(struct task *t)
 {
-	if (seen[t->id])
-		model_fail("task %lu was taken twice", t->id);
-	seen[t->id] = true;
+	uint64_t id = task_id(t);
+
+	if (seen[id])
+		model_fail("task %lu was taken twice", id);
+	seen[id] = true;
 }
 
 UNWATCHED void
@@ -38,7 +40,7 @@ __real_weir__task_drop_notification(struct task *t);
 void
 __wrap_weir__task_drop_notification(struct task *t)
 {
-	if (t->id < RIG_TASKS_MAX && tasks[t->id] == t)
+	if (task_id(t) < RIG_TASKS_MAX && tasks[task_id(t)] == t)
 		rig_see(t);
 	else
 		__real_weir__task_drop_notification(t);

@@ -108,13 +108,7 @@ pop(int worker)
 static UNWATCHED uint64_t
 tasks_left(void)
 {
-	const struct owned *o = &s.home->owned;
-	uint64_t n = 0;
-	unsigned int i;
-
-	for (i = 0; i < o->nb_shards; i++)
-		n += o->shards[i].count.v;
-	return n;
+	return s.home->owned.elsewhere.v;
 }
 
 static UNWATCHED bool
@@ -155,15 +149,27 @@ leave(void)
 	if (++s.nb_out < s.nb_workers)
 		return;
 	virtual_acquire(&s.nb_out);
+	/* What was spawned since another looked for it. */
+	if (s.closed)
+		weir__owned_shutdown(s.home, OWNED_ALL_WORKERS, NULL);
 	while ((t = pop(-1)) != NULL)
 		weir__task_drop_notification(t);
+}
+
+/* That the task is bound to, or -1. */
+static int
+worker_of(const struct task *t)
+{
+	uint16_t place = task_place(t);
+
+	return place_is_local(place) ? (int)place_worker(place) : -1;
 }
 
 static void
 place(struct task *t)
 {
 	t->next = NULL;
-	if (!push(t, task_is_local(t) ? t->worker : -1))
+	if (!push(t, worker_of(t)))
 		weir__task_drop_notification(t);
 }
 
@@ -174,14 +180,14 @@ settle(struct task *t)
 	if (task_give_turn_back(t))
 		weir__task_drop_notification(t);
 	else
-		weir__task_end(t, -ECANCELED, 1);
+		weir__task_end(t, -ECANCELED, 1, NULL);
 }
 
 static void
 place_again(struct task *t)
 {
 	t->next = NULL;
-	if (!push(t, task_is_local(t) ? t->worker : -1))
+	if (!push(t, worker_of(t)))
 		settle(t);
 }
 
@@ -238,7 +244,7 @@ worker_main(void *arg)
 	}
 	while ((t = take_kept((int)self)) != NULL)
 		settle(t);
-	weir__owned_shutdown(&s.home->owned, self, self);
+	weir__owned_shutdown(s.home, self, NULL);
 	leave();
 }
 
@@ -270,63 +276,74 @@ scheduler_start(unsigned int nb_workers)
 	s.nb_workers = nb_workers;
 	s.cells = 1;
 	s.home = model_alloc(sizeof(*s.home));
-	weir__owned_init(&s.home->owned, RTE_MAX(nb_workers, 1u));
+	model_check(weir__cell_pools_init(&s.home->cells, 0, 0) == 0);
+	weir__owned_init(&s.home->owned);
 	for (i = 1; i <= nb_workers; i++)
 		model_thread("worker", worker_main, core_of_thread(i));
 }
 
 static UNWATCHED struct task *
-new_task(const struct weir_task_ops *ops, const void *state,
-	 enum weir_affinity affinity, unsigned int worker)
+new_task(const struct weir_task_ops *ops, const void *state)
 {
-	struct task *t = model_alloc(sizeof(*t) + ops->state_size);
+	struct task *t =
+		weir__cell_alloc(&s.home->cells, NULL, ops->state_size);
 
 	s.cells++;
-	state_init(&t->state);
-	t->ops = ops;
+	atomic_u64_store(&t->id, ++s.spawned, RELEASE);
+	task_set_ops(t, ops);
 	t->home = s.home;
-	t->id = ++s.spawned;
-	t->affinity = affinity & 3;
-	t->worker = (uint16_t)worker;
 	if (state != NULL)
 		memcpy(t->bytes, state, ops->state_size);
 	return t;
 }
 
-static struct weir_join *
-spawn(struct task *t)
+/* As the library's spawns do (owned.c, O2). */
+static bool
+must_look_again(uint16_t place_bits)
 {
-	int self = scheduler_self();
+	return scheduler_self() < 0 || place_is_local(place_bits);
+}
 
-	if (owned_insert(owned_shard_of(&t->home->owned,
-					self >= 0 ? (unsigned int)self : 0),
-			 t))
-		place(t);
-	else
+static struct weir_join *
+spawn(struct task *t, uint16_t place_bits)
+{
+	struct owned *o = &t->home->owned;
+
+	if (owned_is_closed(o)) {
 		weir__task_refuse(t);
+		return (struct weir_join *)t;
+	}
+	owned_add(o, NULL, 1);
+	state_begin(&t->state, place_bits, false);
+	if (!must_look_again(place_bits) || !weir__owned_closed_since(o)) {
+		place(t);
+	} else {
+		weir__owned_end(t, NULL);
+		weir__task_drop_notification(t);
+	}
 	return (struct weir_join *)t;
 }
 
 struct weir_join *
 scheduler_spawn(const struct weir_task_ops *ops, const void *state)
 {
-	return spawn(new_task(ops, state, WEIR_AFFINITY_ANY, 0));
+	return spawn(new_task(ops, state), place_of(WEIR_AFFINITY_ANY, 0));
 }
 
 struct weir_join *
 scheduler_spawn_on(unsigned int worker, const struct weir_task_ops *ops,
 		   const void *state)
 {
-	return spawn(new_task(ops, state, WEIR_AFFINITY_WORKER, worker));
+	return spawn(new_task(ops, state),
+		     place_of(WEIR_AFFINITY_WORKER, worker));
 }
 
 UNWATCHED struct weir_join *
 scheduler_new_job(const struct weir_task_ops *ops, const void *state)
 {
-	struct task *t = new_task(ops, state, WEIR_AFFINITY_ANY, 0);
+	struct task *t = new_task(ops, state);
 
-	state_init_unowned(&t->state);
-	owned_none(t);
+	state_begin_job(&t->state);
 	return (struct weir_join *)t;
 }
 
@@ -347,6 +364,7 @@ put_home(void)
 	if (--s.cells > 0)
 		return;
 	virtual_acquire(&s.cells);
+	weir__cell_pools_fini(&s.home->cells);
 	model_free(s.home);
 }
 
@@ -370,13 +388,13 @@ scheduler_end(void)
 UNWATCHED void
 scheduler_end_tasks(unsigned int worker)
 {
-	weir__owned_shutdown(&s.home->owned, 0, worker);
+	weir__owned_shutdown(s.home, worker, NULL);
 }
 
 UNWATCHED void
 scheduler_walk(owned_visit *visit, void *arg)
 {
-	weir__owned_walk(&s.home->owned, visit, arg);
+	weir__owned_walk(s.home, visit, arg);
 }
 
 uint64_t
@@ -418,7 +436,7 @@ __wrap_weir__cell_put(struct task *t)
 		__real_weir__cell_put(t);
 		return;
 	}
-	model_free(t);
+	weir__cell_free(&t->home->cells, NULL, t);
 	put_home();
 }
 

@@ -203,7 +203,7 @@ poll(struct core *c, struct task *t)
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	context_begin(&c->ctx, t);
 	c->ctx.budget = 128;
-	rc = t->ops->poll(&c->ctx, t->bytes);
+	rc = task_ops(t)->poll(&c->ctx, t->bytes);
 	c->ctx.task = NULL;
 	if (rc != WEIR_PENDING) {
 		see(t);
@@ -236,7 +236,7 @@ run(struct core *c, struct task *t)
 	if (c->searching)
 		weir__stop_searching(c);
 	c->looking = false;
-	if (t->ops != NULL)
+	if (task_ops(t) != NULL)
 		poll(c, t);
 	else
 		see(t);
@@ -303,7 +303,6 @@ workers_task(unsigned int id)
 	struct task *t = rig_task(id);
 
 	t->home = &workers_rt->nodes[0]->home;
-	t->affinity = WEIR_AFFINITY_ANY;
 	return t;
 }
 
@@ -311,9 +310,9 @@ struct task *
 workers_bound_task(unsigned int id, unsigned int i)
 {
 	struct task *t = workers_task(id);
+	uint64_t place = place_of(WEIR_AFFINITY_WORKER, i);
 
-	t->affinity = WEIR_AFFINITY_WORKER;
-	t->worker = (uint16_t)i;
+	atomic_u64_store(&t->state.word, place << STATE_PLACE_SHIFT, RELAXED);
 	return t;
 }
 
@@ -322,8 +321,8 @@ workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
 {
 	struct task *t = workers_task(id);
 
-	state_init(&t->state);
-	t->ops = ops;
+	state_begin(&t->state, place_of(WEIR_AFFINITY_ANY, 0), false);
+	task_set_ops(t, ops);
 	return t;
 }
 

@@ -96,7 +96,7 @@ nodes_are_on_themselves(void **state)
 	for (i = 0; i < rt->nb_nodes; i++) {
 		const struct node *n = rt->nodes[i];
 
-		nodes_expect("owned list", &n->home.owned,
+		nodes_expect("live tasks", &n->home.owned,
 			     sizeof(n->home.owned), n->id);
 		nodes_expect("node", n, sizeof(*n), n->id);
 		expect_ring("inject queue", n->inject.ring, n->id);

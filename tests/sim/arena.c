@@ -6,6 +6,8 @@
  *
  * Y1 What has been freed holds POISON until it is given out again. It is looked
  *    at whether it still does then, and when a run is over.
+ * Y2 What is retired keeps what is shown of it, and is not given out again: its user
+ *    does that.
  */
 
 #include <string.h>
@@ -134,3 +136,20 @@ virtual_free(void *p)
 	b->next = free_blocks[b->class];
 	free_blocks[b->class] = b;
 }
+
+void
+virtual_show(void *p, size_t begin, size_t size)
+{
+}
+
+/* Y2 */
+void
+virtual_retire(void *p)
+{
+	struct block *b = container_of(p, struct block, bytes);
+
+	if ((uint8_t *)p - arena >= (ptrdiff_t)used || b->state != LIVE)
+		virtual_failed("memory is retired that was none");
+}
+
+const bool virtual_reuses_cells = true;

@@ -61,7 +61,7 @@ rig_tasks(unsigned int n)
 	assert_non_null(tasks);
 	memset(tasks, 0, n * sizeof(*tasks));
 	for (i = 0; i < n; i++) {
-		tasks[i].id = i;
+		atomic_u64_store(&tasks[i].id, i, RELAXED);
 		atomic_u64_store(&tasks[i].state.word, 2 * STATE_REF_ONE,
 				 RELAXED);
 	}

@@ -140,17 +140,17 @@ handles_are_references_of_their_own(void **state)
 
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	/* The notification's is gone, too, once it waits. */
-	rig_wait_until(refs(join) == 2);
+	rig_wait_until(refs(join) == 1);
 	first = weir_join_abort_handle(join);
 	second = weir_join_abort_handle(join);
 	clone = weir_abort_clone(second);
-	assert_int_equal(refs(join), 5);
+	assert_int_equal(refs(join), 4);
 	weir_abort_drop(first);
 	weir_abort_drop(second);
-	assert_int_equal(refs(join), 3);
+	assert_int_equal(refs(join), 2);
 	weir_abort_task(clone);
 	assert_int_equal(weir_join_wait(join, NULL), -ECANCELED);
-	/* The worker may be about to let the list's go. */
+	/* The worker may be about to let its own go. */
 	rig_wait_until(refs(clone) == 1);
 	weir_abort_drop(clone);
 }

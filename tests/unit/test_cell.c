@@ -48,6 +48,10 @@ smallest_class_that_fits_is_taken(void **state)
 		unsigned int size_class;
 	} rows[] = {
 		{ 0, 0 },
+		{ 64, 0 },
+		{ 65, 1 },
+		{ 448, 4 },
+		{ 449, CELL_CLASS_MALLOC },
 		{ 128 - HEADER, 0 },
 		{ 128 - HEADER + 1, 1 },
 		{ 192 - HEADER, 1 },
@@ -285,9 +289,277 @@ no_memory_gives_no_cell_and_loses_none(void **state)
 	}
 }
 
+/* One of each class, and larger ones. */
+static const size_t sizes[] = { 64, 128, 192, 320, 448, 449, 5000 };
+#define NB_SIZES RTE_DIM(sizes)
+#define IS_LARGE(n) ((n) % NB_SIZES >= CELL_CLASSES)
+#define HELD_MAX (4 * CELLS * NB_SIZES)
+
+/* Cells that have held something, by the id that they show, from 1 on. */
+static struct {
+	struct task *held[HELD_MAX];
+	unsigned int n;
+	unsigned int looks[HELD_MAX];
+	unsigned int nb_looks; /* at any */
+	unsigned int bad;      /* that show what was never in them */
+} walked;
+
+static uint64_t
+word_of(uint64_t id)
+{
+	return STATE_COMPLETE | id << STATE_REF_SHIFT;
+}
+
+static const struct weir_task_ops *
+ops_of(uint64_t id)
+{
+	return (const struct weir_task_ops *)(uintptr_t)(id << 4);
+}
+
+static struct task *
+hold(size_t state_size, struct cell_cache *c)
+{
+	struct task *t = weir__cell_alloc(&pools, c, state_size);
+	uint64_t id = ++walked.n;
+
+	assert_non_null(t);
+	assert_true(id < HELD_MAX);
+	atomic_u64_store(&t->id, id, RELAXED);
+	task_set_ops(t, ops_of(id));
+	atomic_u32_store(&t->polls, (uint32_t)id, RELAXED);
+	atomic_u32_store(&t->woken, (uint32_t)id, RELAXED);
+	atomic_u64_store(&t->state.word, word_of(id), RELAXED);
+	walked.held[id] = t;
+	return t;
+}
+
+/* n of each size; those whose number is not 0 modulo `gone` have gone since. */
+static void
+hold_all(unsigned int n, unsigned int gone)
+{
+	unsigned int i;
+
+	memset(&walked, 0, sizeof(walked));
+	for (i = 0; i < n * NB_SIZES; i++)
+		hold(sizes[i % NB_SIZES], i / NB_SIZES % 2 ? &cache : NULL);
+	for (i = 1; i <= walked.n; i++) {
+		if (i % gone == 0)
+			continue;
+		weir__cell_free(&pools, i / NB_SIZES % 3 ? &cache : NULL,
+				walked.held[i]);
+		walked.held[i] = NULL;
+	}
+}
+
+static void
+let_all_go(void)
+{
+	unsigned int i;
+
+	for (i = 1; i <= walked.n; i++)
+		if (walked.held[i] != NULL)
+			weir__cell_free(&pools, &cache, walked.held[i]);
+}
+
+/* What the last one has left there, whatever lists the cell has been on since. */
+static bool
+look(struct task *t, void *arg)
+{
+	uint64_t id = atomic_u64_load(&t->id, RELAXED);
+	uint64_t word = atomic_u64_load(&t->state.word, RELAXED);
+
+	walked.nb_looks++;
+	if (word == 0)
+		return false;
+	if (id == 0 || id > walked.n || word != word_of(id) ||
+	    task_ops(t) != ops_of(id) ||
+	    atomic_u32_load(&t->polls, RELAXED) != id ||
+	    atomic_u32_load(&t->woken, RELAXED) != id)
+		walked.bad++;
+	else
+		walked.looks[id]++;
+	/* Have the walk stop there? */
+	return arg != NULL;
+}
+
+static void
+walk(void)
+{
+	struct cell_walk w;
+
+	walked.nb_looks = 0;
+	weir__cell_walk_begin(&w, &pools);
+	assert_null(weir__cell_walk_next(&w, look, NULL));
+	weir__cell_walk_end(&w);
+	assert_int_equal(walked.bad, 0);
+}
+
+/* Through several chunks, cells in use and those given back. */
+static void
+walk_comes_once_to_each_cell_that_was_used(void **state)
+{
+	unsigned int i;
+
+	hold_all(2 * CELLS, 3);
+	walk();
+	for (i = 1; i <= walked.n; i++)
+		assert_int_equal(walked.looks[i],
+				 walked.held[i] != NULL || !IS_LARGE(i - 1));
+	let_all_go();
+}
+
+/* C5 */
+static void
+cells_that_were_never_used_are_zero(void **state)
+{
+	memset(&walked, 0, sizeof(walked));
+	walk();
+	assert_int_equal(walked.nb_looks, 0);
+	/* The others of its batch are at hand. */
+	hold(0, NULL);
+	walk();
+	assert_int_equal(walked.looks[1], 1);
+	assert_in_range(walked.nb_looks, 1, CELL_BATCH);
+	/* What stands in the heap does not count. */
+	weir__cell_free(&pools, NULL, hold(5000, NULL));
+	walked.held[2] = weir__cell_alloc(&pools, NULL, 5000);
+	walk();
+	assert_int_equal(walked.looks[2], 0);
+	let_all_go();
+}
+
+static void
+walk_goes_on_while_cells_come_and_go(void **state)
+{
+	struct cell_walk w;
+	unsigned int i, id;
+	struct task *t;
+
+	hold_all(CELLS, 1);
+	weir__cell_walk_begin(&w, &pools);
+	while ((t = weir__cell_walk_next(&w, look, &w)) != NULL) {
+		id = (unsigned int)task_id(t);
+		/* It goes, or another one, which may come next or have been. */
+		if (id % 2 == 0)
+			id = id % 4 == 0 ? id + NB_SIZES : id - NB_SIZES;
+		if (id % 3 == 0 || id < 1 || id > CELLS * NB_SIZES ||
+		    walked.held[id] == NULL)
+			continue;
+		weir__cell_free(&pools, &cache, walked.held[id]);
+		walked.held[id] = NULL;
+		if (walked.n < 2 * CELLS * NB_SIZES)
+			hold(sizes[(id - 1) % NB_SIZES], NULL);
+	}
+	weir__cell_walk_end(&w);
+	assert_int_equal(walked.bad, 0);
+	for (i = 1; i <= walked.n; i++) {
+		if (i <= CELLS * NB_SIZES && walked.held[i] != NULL)
+			assert_int_equal(walked.looks[i], 1);
+		else
+			assert_in_range(walked.looks[i], 0, 1);
+	}
+	let_all_go();
+}
+
+/* Those that come are behind it, and it looks at no more than there were. */
+static void
+walk_comes_to_an_end_while_large_cells_come(void **state)
+{
+	const unsigned int n = 10;
+	unsigned int i, found = 0;
+	struct cell_walk w;
+
+	memset(&walked, 0, sizeof(walked));
+	for (i = 0; i < n; i++)
+		hold(5000, NULL);
+	weir__cell_walk_begin(&w, &pools);
+	while (weir__cell_walk_next(&w, look, &w) != NULL && found++ < n)
+		hold(5000, NULL);
+	weir__cell_walk_end(&w);
+	assert_int_equal(found, n);
+	for (i = 1; i <= walked.n; i++)
+		assert_int_equal(walked.looks[i], i <= n);
+	let_all_go();
+}
+
+/* Each has a place of its own on the list of large ones. */
+static void
+walks_do_not_meet(void **state)
+{
+	const unsigned int n = 4;
+	struct cell_walk walks[2];
+	unsigned int lead, i;
+
+	for (lead = 0; lead <= n; lead++) {
+		memset(&walked, 0, sizeof(walked));
+		for (i = 0; i < n; i++)
+			hold(5000, NULL);
+		weir__cell_walk_begin(&walks[0], &pools);
+		weir__cell_walk_begin(&walks[1], &pools);
+		for (i = 0; i < n + lead; i++) {
+			if (i < n)
+				assert_ptr_equal(weir__cell_walk_next(&walks[0],
+								      look,
+								      &walks),
+						 walked.held[i + 1]);
+			if (i >= lead)
+				assert_ptr_equal(weir__cell_walk_next(&walks[1],
+								      look,
+								      &walks),
+						 walked.held[i - lead + 1]);
+		}
+		/* Not to the end: it leaves its place. */
+		weir__cell_walk_end(&walks[0]);
+		assert_null(weir__cell_walk_next(&walks[1], look, &walks));
+		weir__cell_walk_end(&walks[1]);
+		let_all_go();
+		assert_true(list_empty(&pools.large));
+	}
+}
+
+/* Only the large ones may go to the heap meanwhile. */
+static bool
+look_at_locks(struct task *t, void *arg)
+{
+	bool *large = arg;
+	unsigned int i;
+
+	for (i = 0; i < CELL_CLASSES; i++) {
+		assert_true(lock_try(&pools.depot[i].lock));
+		lock_release(&pools.depot[i].lock);
+	}
+	if (t->size_class == CELL_CLASS_MALLOC) {
+		assert_false(lock_try(&pools.large_lock));
+		*large = true;
+	} else {
+		assert_true(lock_try(&pools.large_lock));
+		lock_release(&pools.large_lock);
+	}
+	return false;
+}
+
+static void
+large_cells_are_looked_at_under_their_lock(void **state)
+{
+	struct cell_walk w;
+	bool large = false;
+
+	hold_all(1, 1);
+	weir__cell_walk_begin(&w, &pools);
+	assert_null(weir__cell_walk_next(&w, look_at_locks, &large));
+	weir__cell_walk_end(&w);
+	assert_true(large);
+	let_all_go();
+}
+
 #define THREADS 4
 #define HELD 200
 #define TURNS 20000
+
+static struct atomic_u32 nb_through;
+
+/* In the word of a cell that somebody has, or has had. */
+#define SOMEBODY UINT64_C(0x5eed000000000000)
 
 /* Each writes its number into the cells it has, and finds it there later. */
 static void *
@@ -308,26 +580,58 @@ take_and_give(void *arg)
 			weir__cell_free(&pools, c, held[i]);
 			held[i] = NULL;
 		} else if (turn < TURNS) {
-			held[i] = weir__cell_alloc(&pools, c, 0);
+			held[i] = weir__cell_alloc(
+				&pools, c, rand_below(&rand, 16) ? 0 : 600);
 			held[i]->outcome = (int32_t)number;
+			atomic_u64_store(&held[i]->state.word,
+					 SOMEBODY | number, RELAXED);
 		}
 	}
 	weir__cell_cache_fini(&own);
+	rig_add(&nb_through, 1);
+	return (void *)bad;
+}
+
+/* Nothing but what they write, or what is there before they do. */
+static bool
+look_for_strange(struct task *t, void *arg)
+{
+	uint64_t word = atomic_u64_load(&t->state.word, RELAXED);
+	uintptr_t *bad = arg;
+
+	*bad += word != 0 && (word < SOMEBODY || word >= SOMEBODY + THREADS);
+	return false;
+}
+
+static void *
+walk_meanwhile(void *arg)
+{
+	struct cell_walk w;
+	uintptr_t bad = 0;
+
+	do {
+		weir__cell_walk_begin(&w, &pools);
+		weir__cell_walk_next(&w, look_for_strange, &bad);
+		weir__cell_walk_end(&w);
+	} while (rig_get(&nb_through) < THREADS);
 	return (void *)bad;
 }
 
 static void
 cell_has_one_user_at_a_time(void **state)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS + 1];
 	uintptr_t i;
 	void *bad;
 
-	for (i = 0; i < THREADS; i++)
+	rig_set(&nb_through, 0);
+	for (i = 0; i <= THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL,
-						take_and_give, (void *)i),
+						i < THREADS ? take_and_give :
+							      walk_meanwhile,
+						(void *)i),
 				 0);
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i <= THREADS; i++) {
 		assert_int_equal(pthread_join(threads[i], &bad), 0);
 		assert_null(bad);
 	}
@@ -350,6 +654,12 @@ main(void)
 		TEST(huge_state_gets_no_cell),
 		TEST(size_of_a_cell_does_not_wrap),
 		TEST(no_memory_gives_no_cell_and_loses_none),
+		TEST(walk_comes_once_to_each_cell_that_was_used),
+		TEST(cells_that_were_never_used_are_zero),
+		TEST(walk_goes_on_while_cells_come_and_go),
+		TEST(walk_comes_to_an_end_while_large_cells_come),
+		TEST(walks_do_not_meet),
+		TEST(large_cells_are_looked_at_under_their_lock),
 		TEST(cell_has_one_user_at_a_time),
 	};
 

@@ -57,7 +57,7 @@ expect_pops(struct inject *q, unsigned int first, unsigned int end,
 		n = weir__inject_pop(q, tasks, RTE_MIN(step, end - first));
 		assert_int_not_equal(n, 0);
 		for (i = 0; i < n; i++)
-			assert_int_equal(tasks[i]->id, first++);
+			assert_int_equal(task_id(tasks[i]), first++);
 	}
 }
 
@@ -281,7 +281,7 @@ pop_many(struct stress *s, unsigned int index)
 	do {
 		n = weir__inject_pop(&s->q, tasks, 1 + rand_below(&r, RING));
 		for (i = 0; i < n; i++)
-			rig_add(&s->seen[tasks[i]->id], 1);
+			rig_add(&s->seen[task_id(tasks[i])], 1);
 		rig_add(&s->popped, n);
 		if (n == 0)
 			sched_yield();

@@ -48,7 +48,7 @@ expect_pops(struct run_queue *q, unsigned int first, unsigned int end)
 	for (; first < end; first++) {
 		t = run_queue_pop_owner(q);
 		assert_non_null(t);
-		assert_int_equal(t->id, first);
+		assert_int_equal(task_id(t), first);
 	}
 }
 
@@ -61,7 +61,7 @@ expect_overflow(struct run_queue *q, struct task *t)
 
 	assert_int_equal(weir__run_queue_push_owner(q, t, overflow), HALF + 1);
 	for (i = 0; i < HALF; i++)
-		assert_int_equal(overflow[i]->id, i);
+		assert_int_equal(task_id(overflow[i]), i);
 	assert_ptr_equal(overflow[HALF], t);
 }
 
@@ -192,7 +192,7 @@ steal_takes_half_rounded_up(void **state)
 		t = weir__run_queue_steal(&q, &dst, &n);
 		assert_non_null(t);
 		assert_int_equal(n, half);
-		assert_int_equal(t->id, half - 1);
+		assert_int_equal(task_id(t), half - 1);
 		expect_pops(&dst, 0, half - 1);
 		assert_null(run_queue_pop_owner(&dst));
 		/* The claim has ended: all of the room is back. */
@@ -235,7 +235,8 @@ steal_refuses_when_the_thief_has_no_room(void **state)
 
 	init_at(&dst, 0);
 	push_all(&dst, tasks, SIZE, SIZE + HALF);
-	assert_int_equal(weir__run_queue_steal(&q, &dst, &n)->id, HALF - 1);
+	assert_int_equal(task_id(weir__run_queue_steal(&q, &dst, &n)),
+			 HALF - 1);
 	assert_int_equal(n, HALF);
 	assert_int_equal(weir__run_queue_len_any(&dst), SIZE - 1);
 	free(tasks);
@@ -282,7 +283,7 @@ struct stress {
 static void
 saw(struct stress *s, const struct task *t)
 {
-	rig_add(&s->seen[t->id], 1);
+	rig_add(&s->seen[task_id(t)], 1);
 }
 
 static void *

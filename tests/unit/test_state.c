@@ -15,7 +15,12 @@
 #define X STATE_CANCELLED
 #define J STATE_JOIN_INTEREST
 #define W STATE_JOIN_WAKER
+#define O STATE_OWNED
 #define REFS(n) ((uint64_t)(n) << STATE_REF_SHIFT)
+
+/* Of a task that is bound to it. */
+#define PLACE UINT64_C(0xc5a3)
+#define AT(place) ((uint64_t)(place) << STATE_PLACE_SHIFT)
 
 struct row {
 	uint64_t before;
@@ -23,35 +28,66 @@ struct row {
 	uint64_t after;
 };
 
-/* Runs one transition on each row. */
+/* Runs one transition on each row, of which the place stays what it is. */
 #define check_rows(rows, call)                                             \
 	do {                                                               \
-		for (unsigned int i = 0; i < RTE_DIM(rows); i++) {         \
-			struct task_state s = { { (rows)[i].before } };    \
+		for (unsigned int i = 0; i < 2 * RTE_DIM(rows); i++) {     \
+			uint64_t at = AT(i % 2 * PLACE);                   \
+			struct task_state s = { { (rows)[i / 2].before |   \
+						  at } };                  \
 			uint64_t got = (uint64_t)(call);                   \
 			uint64_t word = atomic_u64_load(&s.word, RELAXED); \
-			check_row(&(rows)[i], got, word);                  \
+			check_row(&(rows)[i / 2], at, got, word);          \
 		}                                                          \
 	} while (0)
 
 static void
-check_row(const struct row *row, uint64_t got, uint64_t word)
+check_row(const struct row *row, uint64_t at, uint64_t got, uint64_t word)
 {
-	if (got != row->returns || word != row->after)
+	if (got != row->returns || word != (row->after | at))
 		fail_msg("from 0x%" PRIx64 ": returned 0x%" PRIx64
 			 ", not 0x%" PRIx64 "; became 0x%" PRIx64
 			 ", not 0x%" PRIx64,
-			 row->before, got, row->returns, word, row->after);
+			 row->before | at, got, row->returns, word,
+			 row->after | at);
 }
 
 static void
-new_task_is_notified_and_has_three_references(void **state)
+new_task_is_notified_and_owned(void **state)
 {
 	struct task_state s;
 
-	state_init(&s);
-	assert_int_equal(state_load(&s), J | N | REFS(3));
-	assert_int_equal(state_refs(state_load(&s)), 3);
+	state_begin(&s, PLACE, false);
+	assert_int_equal(state_load(&s), O | J | N | REFS(2) | AT(PLACE));
+	assert_int_equal(state_refs(state_load(&s)), 2);
+	assert_int_equal(state_place(state_load(&s)), PLACE);
+	state_begin(&s, PLACE, true);
+	assert_int_equal(state_load(&s), O | N | REFS(1) | AT(PLACE));
+}
+
+/* T7 */
+static void
+job_and_refused_task_are_not_owned(void **state)
+{
+	struct task_state s;
+
+	state_begin_job(&s);
+	assert_int_equal(state_load(&s), J | N | REFS(2));
+	state_refuse(&s);
+	assert_int_equal(state_load(&s), C | J | REFS(1));
+}
+
+static void
+cell_is_kept_by_references_or_an_owner(void **state)
+{
+	assert_true(state_is_free(0));
+	assert_true(state_is_free(C | N | X | AT(PLACE)));
+	assert_false(state_is_free(REFS(1)));
+	assert_false(state_is_free(O));
+	/* As many as fit. */
+	assert_false(state_is_free(REFS(UINT64_C(1) << 40)));
+	assert_int_equal(state_refs(STATE_REFS | O | AT(PLACE)),
+			 (UINT64_C(1) << 41) - 1);
 }
 
 static void
@@ -61,12 +97,15 @@ running_is_taken_by_one(void **state)
 		{ N | J | REFS(3), STATE_RUN_POLL, R | J | REFS(3) },
 		{ N | REFS(2), STATE_RUN_POLL, R | REFS(2) },
 		{ N | REFS(1), STATE_RUN_POLL, R | REFS(1) },
+		{ N | O | REFS(1), STATE_RUN_POLL, R | O | REFS(1) },
 		{ N | J | W | REFS(3), STATE_RUN_POLL, R | J | W | REFS(3) },
 		{ N | X | J | REFS(3), STATE_RUN_CANCEL, R | X | J | REFS(3) },
 		{ N | X | REFS(1), STATE_RUN_CANCEL, R | X | REFS(1) },
 		/* Shutdown runs it. */
 		{ N | R | X | J | REFS(3), STATE_RUN_NOTHING,
 		  N | R | X | J | REFS(2) },
+		{ N | R | X | O | REFS(1), STATE_RUN_NOTHING,
+		  N | R | X | O | REFS(0) },
 		/* Shutdown has ended it. */
 		{ N | C | X | J | REFS(2), STATE_RUN_NOTHING,
 		  N | C | X | J | REFS(1) },
@@ -83,7 +122,8 @@ idle_waits_unless_it_was_woken_or_cancelled(void **state)
 		{ R | J | REFS(3), STATE_IDLE_WAIT, J | REFS(2) },
 		{ R | J | W | REFS(4), STATE_IDLE_WAIT, J | W | REFS(3) },
 		{ R | REFS(2), STATE_IDLE_WAIT, REFS(1) },
-		{ R | REFS(1), STATE_IDLE_FREE, REFS(0) },
+		/* Nobody can wake it, but shutdown ends it. */
+		{ R | O | REFS(1), STATE_IDLE_WAIT, O | REFS(0) },
 		{ R | N | J | REFS(3), STATE_IDLE_NOTIFIED, N | J | REFS(3) },
 		{ R | N | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(1) },
 		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
@@ -132,8 +172,9 @@ a_poll_s_end_counts_what_it_gave_away(void **state)
 		/* It has been used up already, to wake the task. */
 		{ R | N | J | REFS(2), STATE_IDLE_NOTIFIED, N | J | REFS(3) },
 		{ R | N | REFS(1), STATE_IDLE_NOTIFIED, N | REFS(2) },
-		/* Or has been dropped: the list's is left. */
-		{ R | REFS(1), STATE_IDLE_WAIT, REFS(1) },
+		/* Or has been dropped. */
+		{ R | O | REFS(0), STATE_IDLE_WAIT, O | REFS(0) },
+		{ R | N | O | REFS(0), STATE_IDLE_NOTIFIED, N | O | REFS(1) },
 		{ R | X | J | REFS(3), STATE_IDLE_CANCEL, R | X | J | REFS(3) },
 	};
 
@@ -150,15 +191,32 @@ completion_says_who_has_the_rest(void **state)
 		  C | J | N | X | REFS(2) },
 		/* Nobody, or a waiter: they are kept until that is done. */
 		{ R | REFS(3), STATE_COMPLETE_DROP, C | REFS(3) },
-		/* And if nobody else is there, it is not said to anyone. */
-		{ R | REFS(2), STATE_COMPLETE_LAST, R | REFS(2) },
-		{ R | N | X | REFS(2), STATE_COMPLETE_LAST,
-		  R | N | X | REFS(2) },
 		{ R | J | W | N | X | REFS(4), STATE_COMPLETE_WAKER,
 		  C | J | W | N | X | REFS(4) },
+		/* One of the two is that which OWNED becomes. */
+		{ R | O | J | REFS(2), STATE_COMPLETE_DONE, C | J | REFS(1) },
+		{ R | O | X | REFS(2), STATE_COMPLETE_DROP, C | X | REFS(3) },
+		{ R | O | J | W | REFS(2), STATE_COMPLETE_WAKER,
+		  C | J | W | REFS(3) },
 	};
 
 	check_rows(rows, state_to_complete(&s, 2));
+}
+
+/* There is nobody to be told of more than that. */
+static void
+completion_takes_the_last_references_at_once(void **state)
+{
+	const uint64_t rows[] = { R | REFS(2), R | N | X | REFS(2),
+				  R | O | REFS(1), R | O | X | REFS(1) };
+	struct task_state s;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		atomic_u64_store(&s.word, rows[i] | AT(PLACE), RELAXED);
+		assert_int_equal(state_to_complete(&s, 2), STATE_COMPLETE_LAST);
+		assert_int_equal(state_load(&s), C);
+	}
 }
 
 static void
@@ -186,6 +244,8 @@ wake_by_value_uses_the_reference_up(void **state)
 		{ R | J | REFS(4), STATE_WAKE_NOTHING, R | N | J | REFS(3) },
 		{ R | N | REFS(3), STATE_WAKE_NOTHING, R | N | REFS(2) },
 		{ R | X | REFS(2), STATE_WAKE_NOTHING, R | X | N | REFS(1) },
+		/* T6: the runner's is not counted yet. */
+		{ R | O | REFS(1), STATE_WAKE_NOTHING, R | N | O | REFS(0) },
 		/* Notified already. */
 		{ N | J | REFS(4), STATE_WAKE_NOTHING, N | J | REFS(3) },
 		{ N | REFS(1), STATE_WAKE_FREE, N | REFS(0) },
@@ -240,24 +300,58 @@ static void
 shutdown_claims_what_nobody_runs(void **state)
 {
 	const struct row rows[] = {
-		{ J | REFS(2), true, R | X | J | REFS(2) },
-		{ N | J | REFS(3), true, R | X | N | J | REFS(3) },
-		{ X | N | J | REFS(3), true, R | X | N | J | REFS(3) },
-		{ R | J | REFS(3), false, R | X | J | REFS(3) },
-		{ R | N | REFS(2), false, R | X | N | REFS(2) },
+		{ O | REFS(0), true, R | X | O | REFS(0) },
+		{ O | J | REFS(1), true, R | X | O | J | REFS(1) },
+		{ O | N | J | REFS(2), true, R | X | N | O | J | REFS(2) },
+		{ O | X | N | J | REFS(2), true, R | X | N | O | J | REFS(2) },
+		{ O | R | J | REFS(2), false, R | X | O | J | REFS(2) },
+		{ O | R | N | REFS(1), false, R | X | N | O | REFS(1) },
+		/* Who runs it knows. */
+		{ O | R | X | REFS(1), false, R | X | O | REFS(1) },
+		/* Nobody's, as a job is, or what a cell holds without a task. */
+		{ N | J | REFS(2), false, N | J | REFS(2) },
+		{ R | J | REFS(2), false, R | J | REFS(2) },
+		{ C | J | REFS(1), false, C | J | REFS(1) },
+		{ C, false, C },
+		{ 0, false, 0 },
 	};
 
-	check_rows(rows, state_to_shutdown(&s));
+	check_rows(rows, state_to_shutdown(&s, state_load(&s)));
 }
 
+/* What became of it since it was looked at. */
 static void
-shutdown_leaves_what_has_ended(void **state)
+shutdown_leaves_what_it_has_not_looked_at(void **state)
 {
-	struct task_state s = { { C | J | REFS(2) } };
+	const uint64_t looked_at = O | J | REFS(1) | AT(PLACE);
+	const struct {
+		uint64_t now;
+		bool ends;
+		uint64_t after;
+	} rows[] = {
+		/* The task, or another of the same place. */
+		{ O | N | REFS(1) | AT(PLACE), true,
+		  R | X | N | O | REFS(1) | AT(PLACE) },
+		{ O | R | REFS(3) | AT(PLACE), false,
+		  R | X | O | REFS(3) | AT(PLACE) },
+		/* It has ended. */
+		{ C | J | REFS(1) | AT(PLACE), false,
+		  C | J | REFS(1) | AT(PLACE) },
+		{ C, false, C },
+		/* Another's, who is bound elsewhere. */
+		{ O | J | REFS(1), false, O | J | REFS(1) },
+		{ O | J | REFS(1) | AT(PLACE ^ 1), false,
+		  O | J | REFS(1) | AT(PLACE ^ 1) },
+	};
+	struct task_state s;
+	unsigned int i;
 
-	assert_false(state_to_shutdown(&s));
-	assert_int_equal(state_load(&s) & (C | R), C);
-	assert_int_equal(state_refs(state_load(&s)), 2);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		atomic_u64_store(&s.word, rows[i].now, RELAXED);
+		assert_int_equal(state_to_shutdown(&s, looked_at),
+				 rows[i].ends);
+		assert_int_equal(state_load(&s), rows[i].after);
+	}
 }
 
 static void
@@ -283,13 +377,12 @@ static void
 handle_leaves_with_its_reference(void **state)
 {
 	const struct row rows[] = {
-		{ J | N | REFS(3), STATE_LEAVE_DONE, N | REFS(2) },
-		{ R | J | REFS(2), STATE_LEAVE_DONE, R | REFS(1) },
-		{ J | X | REFS(1), STATE_LEAVE_FREE, X | REFS(0) },
+		{ J | N | REFS(3), true, N | REFS(2) },
+		{ R | J | REFS(2), true, R | REFS(1) },
+		{ O | J | REFS(1), true, O | REFS(0) },
 		/* Its outcome first. */
-		{ C | J | REFS(1), STATE_LEAVE_COMPLETE, C | J | REFS(1) },
-		{ C | J | N | REFS(2), STATE_LEAVE_COMPLETE,
-		  C | J | N | REFS(2) },
+		{ C | J | REFS(1), false, C | J | REFS(1) },
+		{ C | J | N | REFS(2), false, C | J | N | REFS(2) },
 	};
 
 	check_rows(rows, state_join_leave(&s));
@@ -323,12 +416,17 @@ last_reference_tells_once(void **state)
 
 	atomic_u64_store(&s.word, C | N | REFS(2), RELAXED);
 	assert_true(state_ref_dec(&s, 2));
+
+	/* It has not ended. */
+	atomic_u64_store(&s.word, O | REFS(1), RELAXED);
+	assert_false(state_ref_dec(&s, 1));
+	assert_int_equal(state_load(&s), O);
 }
 
 /*
  * Every word that the invariants allow, with every call that may be made on it:
- * T1 holds afterwards, COMPLETE and CANCELLED stay, and references change by at
- * most one.
+ * T1 holds afterwards, COMPLETE, CANCELLED, OWNED and the place stay, and references
+ * change by at most one.
  */
 static void
 check_every(uint64_t before, unsigned int call)
@@ -336,13 +434,16 @@ check_every(uint64_t before, unsigned int call)
 	struct task_state s = { { before } };
 	uint64_t after, refs = state_refs(before);
 
+	/* But for shutdown, who calls has a reference. */
+	if (refs == 0 && (call != 3 || !(before & O)))
+		return;
 	switch (call) {
 	case 0:
 		state_wake_by_ref(&s);
 		break;
 	case 1:
-		/* The waker is a reference besides the runner's. */
-		if ((before & R) && refs < 2)
+		/* The waker is a reference besides the runner's (T6). */
+		if ((before & R) && !(before & O) && refs < 2)
 			return;
 		state_wake_by_value(&s);
 		break;
@@ -350,17 +451,21 @@ check_every(uint64_t before, unsigned int call)
 		state_to_cancelled(&s);
 		break;
 	case 3:
-		state_to_shutdown(&s);
+		state_to_shutdown(&s, before);
 		break;
 	default:
-		if (!(before & J) || (before & (C | W)) == W)
+		/* Who has not ended is owned, or has a reference that is none's. */
+		if (!(before & J) || (before & (C | W)) == W ||
+		    (!(before & (C | O)) && refs < 2))
 			return;
-		if (state_join_leave(&s) == STATE_LEAVE_COMPLETE)
+		if (!state_join_leave(&s))
 			state_join_end(&s);
 	}
 	after = atomic_u64_load(&s.word, RELAXED);
 	assert_int_not_equal(after & (R | C), R | C);
 	assert_int_equal(before & (C | X) & ~after, 0);
+	assert_int_equal((before ^ after) & O, 0);
+	assert_int_equal(state_place(after), state_place(before));
 	assert_in_range(state_refs(after) + 1, refs, refs + 2);
 	if (before & C)
 		assert_int_equal(after & C, C);
@@ -373,11 +478,16 @@ every_allowed_word_stays_allowed(void **state)
 	unsigned int call;
 
 	for (bits = 0; bits < STATE_REF_ONE; bits++) {
-		if ((bits & (R | C)) == (R | C))
+		/* OWNED goes with COMPLETE. */
+		if ((bits & (R | C)) == (R | C) || (bits & (O | C)) == (O | C))
 			continue;
-		for (refs = 1; refs <= 4; refs++)
-			for (call = 0; call < 5; call++)
+		for (refs = 0; refs <= 4; refs++) {
+			for (call = 0; call < 5; call++) {
 				check_every(bits | REFS(refs), call);
+				check_every(bits | REFS(refs) | AT(PLACE),
+					    call);
+			}
+		}
 	}
 }
 
@@ -385,20 +495,23 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(new_task_is_notified_and_has_three_references),
+		cmocka_unit_test(new_task_is_notified_and_owned),
+		cmocka_unit_test(job_and_refused_task_are_not_owned),
+		cmocka_unit_test(cell_is_kept_by_references_or_an_owner),
 		cmocka_unit_test(running_is_taken_by_one),
 		cmocka_unit_test(idle_waits_unless_it_was_woken_or_cancelled),
 		cmocka_unit_test(next_turn_is_for_what_woke_it),
 		cmocka_unit_test(turn_given_back_is_a_notification),
 		cmocka_unit_test(a_poll_s_end_counts_what_it_gave_away),
 		cmocka_unit_test(completion_says_who_has_the_rest),
+		cmocka_unit_test(completion_takes_the_last_references_at_once),
 		cmocka_unit_test(waiter_is_given_back_after_completion),
 		cmocka_unit_test(wake_by_value_uses_the_reference_up),
 		cmocka_unit_test(
 			wake_by_ref_takes_a_reference_only_to_schedule),
 		cmocka_unit_test(abort_schedules_a_task_that_waits),
 		cmocka_unit_test(shutdown_claims_what_nobody_runs),
-		cmocka_unit_test(shutdown_leaves_what_has_ended),
+		cmocka_unit_test(shutdown_leaves_what_it_has_not_looked_at),
 		cmocka_unit_test(waiter_is_handed_over_until_completion),
 		cmocka_unit_test(handle_leaves_with_its_reference),
 		cmocka_unit_test(handle_of_an_ended_task_ends),

@@ -102,18 +102,24 @@ snapshot_fills_no_more_than_there_is_room_for(void **state)
 	assert_int_equal(sum.workers, 3);
 }
 
-/* Its owner may have been preempted, and workers must not wait for us. */
+/* Their owners may have been preempted, and workers must not wait for us. */
 static void
 snapshot_needs_no_lock(void **state)
 {
-	struct lock *lock = &rig.rt->nodes[0]->home.owned.shards[0].lock;
+	struct cell_pools *cells = &rig.rt->nodes[0]->home.cells;
 	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
 	struct weir_worker_stats worker;
 	struct weir_runtime_stats sum;
+	unsigned int i;
 
-	lock_acquire(lock);
+	/* All that there are in the way of who looks for tasks. */
+	for (i = 0; i < CELL_CLASSES; i++)
+		lock_acquire(&cells->depot[i].lock);
+	lock_acquire(&cells->large_lock);
 	assert_int_equal(weir_runtime_snapshot(rig.rt, &sum, &worker, 1), 1);
-	lock_release(lock);
+	lock_release(&cells->large_lock);
+	for (i = 0; i < CELL_CLASSES; i++)
+		lock_release(&cells->depot[i].lock);
 	assert_int_equal(sum.live_tasks, 1);
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	weir_join_detach(join);

@@ -134,6 +134,17 @@ void *
 virtual_alloc(size_t size);
 void
 virtual_free(void *p);
+/*
+ * The bytes from begin on are for everybody, by atomic operations, from the beginning to
+ * the end.
+ */
+void
+virtual_show(void *p, size_t begin, size_t size);
+/* Nothing but those may be looked at until it is free or used again. */
+void
+virtual_retire(void *p);
+/* Is a cell that is retired used again? */
+extern const bool virtual_reuses_cells;
 /* As vthread_start() and vthread_reap(), at least. */
 unsigned int
 virtual_thread_start(const char *name, void (*main)(void *arg), void *arg);

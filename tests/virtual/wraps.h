@@ -170,6 +170,13 @@ __wrap_weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 void
 __wrap_weir__cell_free(struct cell_pools *p, struct cell_cache *c,
 		       struct task *t);
+void
+__wrap_weir__cell_walk_begin(struct cell_walk *w, struct cell_pools *p);
+struct task *
+__wrap_weir__cell_walk_next(struct cell_walk *w,
+			    bool (*look)(struct task *t, void *arg), void *arg);
+void
+__wrap_weir__cell_walk_end(struct cell_walk *w);
 
 /* files.c */
 int

@@ -27,6 +27,10 @@ struct block {
 	size_t size;
 	uint32_t clock;	   /* its thread's when it was allocated */
 	uint16_t freed_by; /* thread + 1; 0: it was not */
+	uint16_t retired_by;
+	/* Offsets. */
+	uint32_t shown_begin;
+	uint32_t shown_end;
 	uint8_t bytes[] __attribute__((aligned(ALIGN)));
 };
 
@@ -77,14 +81,23 @@ block_of(uintptr_t a, uint16_t *thread)
 						      [at % AREA_SIZE / ALIGN]);
 }
 
+static bool
+is_shown(const struct block *b, uintptr_t a)
+{
+	uintptr_t at = a - (uintptr_t)b->bytes;
+
+	return at >= b->shown_begin && at < b->shown_end;
+}
+
 uint32_t
 alloc_clock(uintptr_t a, uint16_t *thread)
 {
 	struct block *b = block_of(a, thread);
 
-	if (b == NULL)
-		*thread = 0;
-	return b != NULL ? b->clock : 0;
+	if (b != NULL && !is_shown(b, a))
+		return b->clock;
+	*thread = 0;
+	return 0;
 }
 
 bool
@@ -93,10 +106,10 @@ alloc_was_freed(uintptr_t a, unsigned int *by)
 	uint16_t thread;
 	struct block *b = block_of(a, &thread);
 
-	if (b == NULL || b->freed_by == 0)
+	if (b == NULL || (b->freed_by == 0 && b->retired_by == 0))
 		return false;
-	*by = b->freed_by - 1u;
-	return true;
+	*by = (b->freed_by != 0 ? b->freed_by : b->retired_by) - 1u;
+	return b->freed_by != 0 || !is_shown(b, a);
 }
 
 void *
@@ -116,6 +129,9 @@ model_alloc(size_t size)
 	b->size = size;
 	b->clock = memory_clock()[self];
 	b->freed_by = 0;
+	b->retired_by = 0;
+	b->shown_begin = 0;
+	b->shown_end = 0;
 	memset(b->bytes, 0, size);
 	live++;
 	return b->bytes;
@@ -133,7 +149,44 @@ model_free(void *p)
 		model_fail("%p was not allocated, and is freed", p);
 	if (b->freed_by != 0)
 		model_fail("%p is freed twice", p);
-	race_free(p, b->size);
+	if (b->retired_by == 0)
+		race_free(p, b->size);
+	else
+		race_free((char *)p + b->shown_begin,
+			  b->shown_end - b->shown_begin);
 	b->freed_by = (uint16_t)(vthread_self() + 1);
 	live--;
+}
+
+static struct block *
+block_at(void *p)
+{
+	struct block *b =
+		(struct block *)(void *)((char *)p -
+					 offsetof(struct block, bytes));
+
+	if (b->magic != MAGIC)
+		model_fail("%p was not allocated", p);
+	return b;
+}
+
+void
+alloc_show(void *p, size_t begin, size_t size)
+{
+	struct block *b = block_at(p);
+
+	b->shown_begin = (uint32_t)begin;
+	b->shown_end = (uint32_t)(begin + size);
+}
+
+void
+alloc_retire(void *p)
+{
+	struct block *b = block_at(p);
+
+	if (b->freed_by != 0 || b->retired_by != 0)
+		model_fail("%p is given back twice", p);
+	race_free(p, b->shown_begin);
+	race_free((char *)p + b->shown_end, b->size - b->shown_end);
+	b->retired_by = (uint16_t)(vthread_self() + 1);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "kernel.h"
 #include "memory.h"
 #include "model.h"
@@ -81,6 +82,21 @@ virtual_free(void *p)
 {
 	model_free(p);
 }
+
+void
+virtual_show(void *p, size_t begin, size_t size)
+{
+	alloc_show(p, begin, size);
+}
+
+void
+virtual_retire(void *p)
+{
+	alloc_retire(p);
+}
+
+/* Who looks at what was given back is to be caught. */
+const bool virtual_reuses_cells = false;
 
 unsigned int
 virtual_thread_start(const char *name, void (*main)(void *arg), void *arg)
