@@ -553,6 +553,8 @@ void
 weir__spawn_end(const struct core *c, struct task *t)
 {
 	weir__owned_end(t, c != NULL ? c->ctx.live : NULL);
+	/* Behind its end: it is not to be found left behind meanwhile. */
+	spawn_count(c, node_of_home(t->home), 1);
 	weir__task_drop_notification(t);
 }
 
@@ -598,7 +600,6 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 {
 	struct node *home;
 	struct task *t;
-	bool late;
 
 	if (attr == NULL)
 		attr = &spawn_attr_none;
@@ -621,12 +622,12 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		return t;
 	}
 	state_begin(&t->state, spawn_place(attr), how == SPAWN_DETACHED);
-	late = spawn_is_late(c, home, attr);
-	if (unlikely(late))
+	if (spawn_is_late(c, home, attr)) {
 		weir__spawn_end(c, t);
+		return t;
+	}
 	spawn_count(c, home, 1);
-	if (likely(!late))
-		weir__place(t);
+	weir__place(t);
 	return t;
 }
 

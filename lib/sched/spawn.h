@@ -162,8 +162,8 @@ spawn_announce(const struct core *c, struct task *t, uint32_t stamp)
 }
 
 /*
- * They are live. Once that is known: those that shutdown finds first are not to be
- * counted by who asks what it has left.
+ * They are live, which is counted once they have not been late: who asks what a shutdown
+ * has left is not to find those that it, or their spawner, ends.
  */
 static inline void
 spawn_count(const struct core *c, struct node *home, unsigned int n)

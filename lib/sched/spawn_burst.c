@@ -58,7 +58,6 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	struct core *c = b->core;
 	unsigned int i;
 	uint32_t stamp;
-	bool late;
 	uint64_t id;
 
 	n = weir__cell_alloc_burst(&b->home->home.cells,
@@ -86,12 +85,13 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	}
 	for (i = 0; i < n; i++)
 		state_begin(&tasks[i]->state, place, b->how == SPAWN_DETACHED);
-	late = spawn_is_late(c, b->home, b->attr);
-	for (i = 0; i < n && late; i++)
-		weir__spawn_end(c, tasks[i]);
-	spawn_count(c, b->home, n);
-	if (likely(!late))
+	if (likely(!spawn_is_late(c, b->home, b->attr))) {
+		spawn_count(c, b->home, n);
 		schedule(b, tasks, n);
+		return n;
+	}
+	for (i = 0; i < n; i++)
+		weir__spawn_end(c, tasks[i]);
 	return n;
 }
 

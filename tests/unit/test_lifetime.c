@@ -13,6 +13,7 @@
 
 #include "queue/inject.h"
 #include "rig.h"
+#include "task/owned.h"
 
 static struct atomic_u32 stop_pushes;
 static struct atomic_u32 stopped;
@@ -189,6 +190,85 @@ blocked_thread_leaves_a_runtime_that_was_freed(void **state)
 	assert_false(rig_runtime_exists("weir"));
 }
 
+static struct atomic_u32 close_late;
+static struct atomic_u32 seen_live;
+
+bool
+__real_weir__owned_closed_since(const struct owned *o);
+bool
+__wrap_weir__owned_closed_since(const struct owned *o);
+
+/* As if a shutdown began just now, and all workers had looked already. */
+bool
+__wrap_weir__owned_closed_since(const struct owned *o)
+{
+	if (rig_get(&close_late))
+		weir__owned_close((struct owned *)(uintptr_t)o);
+	return __real_weir__owned_closed_since(o);
+}
+
+static int
+late_poll(struct weir_context *ctx, void *state)
+{
+	return WEIR_PENDING;
+}
+
+static void
+late_drop(void *state)
+{
+	rig_add(&seen_live, (uint32_t)rig_stats(rig.rt).live_tasks);
+	rig_add(&rig.log.drops, 1);
+}
+
+static const struct weir_task_ops late_ops = {
+	.name = "late",
+	.poll = late_poll,
+	.drop = late_drop,
+};
+
+/* Z3: nor is it refused in silence. */
+static void
+who_spawns_late_leaves_nothing_to_be_found(void **state)
+{
+	struct weir_join *joins[3];
+	unsigned int i;
+
+	rig_set(&seen_live, 0);
+	rig_set(&close_late, 1);
+	joins[0] = weir_task_spawn(rig.rt, &late_ops, NULL, NULL);
+	rig_set(&close_late, 0);
+	assert_int_equal(rig_get(&rig.log.drops), 1);
+	assert_int_equal(weir_join_try(joins[0], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&seen_live), 0);
+	assert_int_equal(rig_stats(rig.rt).live_tasks, 0);
+	/* From here on it is refused before it begins. */
+	assert_int_equal(
+		weir_task_spawn_burst(rig.rt, &late_ops, NULL, 3, NULL, joins),
+		3);
+	assert_int_equal(rig_get(&rig.log.drops), 4);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(weir_join_try(joins[i], NULL), -ECANCELED);
+}
+
+static void
+burst_that_is_late_leaves_nothing_to_be_found(void **state)
+{
+	struct weir_join *joins[3];
+	unsigned int i;
+
+	rig_set(&seen_live, 0);
+	rig_set(&close_late, 1);
+	assert_int_equal(
+		weir_task_spawn_burst(rig.rt, &late_ops, NULL, 3, NULL, joins),
+		3);
+	rig_set(&close_late, 0);
+	assert_int_equal(rig_get(&rig.log.drops), 3);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(weir_join_try(joins[i], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&seen_live), 0);
+	assert_int_equal(rig_stats(rig.rt).live_tasks, 0);
+}
+
 static void *
 spawn_one(void *arg)
 {
@@ -224,6 +304,8 @@ main(void)
 		RIG_TESTS(push_across_the_end_is_not_reported_as_left_behind),
 		RIG_TESTS(blocked_thread_leaves_a_runtime_that_was_freed),
 		RIG_TESTS(shutdown_does_not_wait_for_a_thread_that_spawns),
+		RIG_TESTS(who_spawns_late_leaves_nothing_to_be_found),
+		RIG_TESTS(burst_that_is_late_leaves_nothing_to_be_found),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
