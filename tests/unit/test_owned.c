@@ -109,14 +109,28 @@ new_task(uint64_t id, const struct weir_task_ops *ops)
 
 /* It has a notification, which is ours, as its join handle is. */
 static struct task *
-begin(const struct weir_task_ops *ops, uint16_t place, struct owned_count *live)
+begin_uncounted(const struct weir_task_ops *ops, uint16_t place)
 {
 	struct task *t = new_task(++nb_tasks, ops);
 
 	tasks[nb_tasks] = t;
-	owned_add(owned, live, 1);
 	state_begin(&t->state, place, false);
 	return t;
+}
+
+static struct task *
+begin(const struct weir_task_ops *ops, uint16_t place, struct owned_count *live)
+{
+	owned_add(owned, live, 1);
+	return begin_uncounted(ops, place);
+}
+
+/* Its notification is there yet. */
+static void
+end(struct task *t, struct owned_count *live)
+{
+	weir__owned_end(t, live);
+	weir__task_drop_notification(t);
 }
 
 /* It takes its turn, and then waits. */
@@ -222,8 +236,7 @@ count_follows_begin_and_end(void **state)
 		assert_int_equal(weir__owned_count(owned), i + 1);
 	}
 	for (i = 0; i < n * n; i++) {
-		weir__owned_end(tasks[i + 1], lives[i % n]);
-		weir__task_drop_notification(tasks[i + 1]);
+		end(tasks[i + 1], lives[i % n]);
 		assert_int_equal(weir__owned_count(owned), n * n - 1 - i);
 	}
 	assert_int_equal(weir__owned_count(&other), 0);
@@ -255,13 +268,12 @@ spawner_is_told_of_the_end(void **state)
 	struct task *t;
 
 	assert_false(owned_is_closed(owned));
-	t = begin(small_ops, 0, NULL);
+	t = begin_uncounted(small_ops, 0);
 	assert_false(weir__owned_closed_since(owned));
 	weir__owned_close(owned);
 	assert_true(owned_is_closed(owned));
 	assert_true(weir__owned_closed_since(owned));
 	/* It has begun, and is there until somebody ends it. */
-	assert_int_equal(weir__owned_count(owned), 1);
 	expect_live(t, true);
 	weir__spawn_end(NULL, t);
 	assert_int_equal(weir__owned_count(owned), 0);
@@ -274,7 +286,7 @@ spawner_is_told_of_the_end(void **state)
 static void
 task_is_ended_by_one(void **state)
 {
-	struct task *ended = begin(small_ops, 0, NULL);
+	struct task *ended = begin_uncounted(small_ops, 0);
 	struct task *runs = begin(small_ops, 0, NULL);
 
 	assert_int_equal(state_to_running(&runs->state), STATE_RUN_POLL);
@@ -341,6 +353,29 @@ shutdown_leaves_a_running_task_to_its_worker(void **state)
 		assert_int_equal(refs(tasks[i]), 1);
 	}
 	assert_int_equal(rig_get(&nb_drops), 2);
+	detach_all();
+}
+
+static void
+place_tells_affinity_and_worker(void **state)
+{
+	const enum weir_affinity affinities[] = { WEIR_AFFINITY_ANY,
+						  WEIR_AFFINITY_NODE,
+						  WEIR_AFFINITY_WORKER };
+	const unsigned int workers[] = { 0, 1, RTE_MAX_LCORE - 1 };
+	unsigned int i;
+	uint16_t place;
+
+	for (i = 0; i < 9; i++) {
+		place = place_of(affinities[i / 3], workers[i % 3]);
+		assert_int_equal(place_affinity(place), affinities[i / 3]);
+		assert_int_equal(place_worker(place), workers[i % 3]);
+		assert_int_equal(place_is_local(place), i / 3 == 2);
+		let_wait(begin(small_ops, place, NULL));
+		assert_int_equal(task_place(tasks[i + 1]), place);
+		assert_int_equal(task_is_local(tasks[i + 1]), i / 3 == 2);
+	}
+	shut_down(OWNED_ALL_WORKERS);
 	detach_all();
 }
 
@@ -476,7 +511,7 @@ walk_visits_each_live_task_once(void **state)
 		atomic_u32_store(&tasks[i]->polls, 3 * i, RELAXED);
 	/* One of each size has ended, and one has gone. */
 	for (i = 1; i <= 2 * NB_SIZES; i++) {
-		weir__spawn_end(NULL, tasks[i]);
+		end(tasks[i], NULL);
 		if (i > NB_SIZES)
 			detach(tasks[i]);
 	}
@@ -507,7 +542,7 @@ walk_visits_each_live_task_once(void **state)
 	}
 }
 
-/* What is in cells besides live tasks. T7 */
+/* T7: what is in cells besides live tasks. */
 static void
 others_are_neither_visited_nor_ended(void **state)
 {
@@ -517,7 +552,7 @@ others_are_neither_visited_nor_ended(void **state)
 	/* Some cells have held a task, and are free. */
 	begin_tasks(counted_ops);
 	for (i = 1; i <= nb_tasks; i++)
-		weir__spawn_end(NULL, tasks[i]);
+		end(tasks[i], NULL);
 	detach_all();
 	for (i = 0; i < NB_SIZES; i++) {
 		const struct weir_task_ops *ops = &counted_ops[i];
@@ -742,7 +777,6 @@ race_spawn(struct hands *h, uint64_t id)
 	enum spawn how =
 		rand_below(&h->rand, 2) == 0 ? SPAWN_DETACHED : SPAWN_JOINED;
 	struct task *t = new_task(id, race_ops(id)), **slot;
-	bool late;
 
 	if (how == SPAWN_JOINED) {
 		slot = &h->joined[rand_below(&h->rand, SLOTS)];
@@ -754,13 +788,15 @@ race_spawn(struct hands *h, uint64_t id)
 		weir__spawn_refuse(t, how);
 		return;
 	}
+	/* Let others in where it cannot know of them. */
+	if (rand_below(&h->rand, 8) == 0)
+		sched_yield();
 	state_begin(&t->state, spawn_place(&attr), how == SPAWN_DETACHED);
-	late = spawn_is_late(self, &node, &attr);
-	if (late)
+	if (spawn_is_late(self, &node, &attr)) {
 		weir__spawn_end(self, t);
-	spawn_count(self, &node, 1);
-	if (late)
 		return;
+	}
+	spawn_count(self, &node, 1);
 	slot = &h->queued[rand_below(&h->rand, SLOTS)];
 	turn(h, slot);
 	*slot = t;
@@ -855,6 +891,7 @@ be_walker(void)
 			if (l.seen[i] != l.walk && !rig_get(&race.closing))
 				abort();
 		rig_set(&race.looks, l.walk);
+		sched_yield();
 	}
 	l.walk++;
 	weir__owned_walk(&node.home, race_visit, &l);
@@ -912,7 +949,7 @@ every_task_is_refused_ends_or_is_shut_down(void **state)
 	unsigned int round, i;
 
 	close_home();
-	for (round = 0; round < 100; round++) {
+	for (round = 0; round < 40; round++) {
 		open_home();
 		begin_race(seed + round * (SPAWNERS + RACE_WORKERS));
 		rig_threads(SPAWNERS + RACE_WORKERS + CLOSERS + 1, take_part,
@@ -942,6 +979,7 @@ main(void)
 		TEST(task_is_ended_by_one),
 		TEST(shutdown_ends_idle_tasks),
 		TEST(shutdown_leaves_a_running_task_to_its_worker),
+		TEST(place_tells_affinity_and_worker),
 		TEST(shutdown_leaves_bound_tasks_to_their_worker),
 		TEST(shutdown_of_all_workers_ends_bound_tasks),
 		TEST(drop_runs_without_a_lock),

@@ -57,6 +57,9 @@ note_turn(enum turn turn)
 {
 	uint32_t wait = turns.polls - turns.last[turn];
 
+	/* From there on they need not all be filled. */
+	if (rig_get(&turns.over))
+		return;
 	/* Before that, they were not all filled. */
 	if (turns.last[FROM_QUEUE] > 0 && turns.last[FROM_CHAIN] > 0 &&
 	    turns.last[FROM_INJECT] > 0)
