@@ -104,8 +104,8 @@ get_memory(size_t size, size_t align)
 	void *p = aligned_alloc(align, RTE_ALIGN_CEIL(size, align));
 
 	fuzz_check(p != NULL);
-	/* What is not told to be zero is something else. */
-	return memset(p, 0xa5, size);
+	/* What is not told to be zero looks like anything. */
+	return memset(p, 0xff, size);
 }
 
 static struct cell_pools *
@@ -236,6 +236,19 @@ static struct cell_cache *
 cells_of(struct core *c)
 {
 	return c != NULL ? &c->cells : NULL;
+}
+
+/* C5: nobody takes what is in it for a task. */
+static struct task *
+new_cell(struct core *c, const struct weir_task_ops *ops)
+{
+	struct task *t =
+		weir__cell_alloc(pools(), cells_of(c), ops->state_size);
+
+	fuzz_check(t != NULL);
+	fuzz_check(!(state_load(&t->state) & STATE_OWNED));
+	nb_large += t->size_class == CELL_CLASS_MALLOC;
+	return t;
 }
 
 void
@@ -394,9 +407,7 @@ spawn(struct model **slot)
 	m = &models[++nb_ids];
 	*m = (struct model){ .ops = ops, .place = spawn_place(&attr) };
 	m->large = ops->state_size > CELL_STATE_MAX;
-	nb_large += m->large;
-	m->t = weir__cell_alloc(pools(), cells_of(c), ops->state_size);
-	fuzz_check(m->t != NULL);
+	m->t = new_cell(c, ops);
 	spawn_number(m->t, nb_ids);
 	spawn_init(m->t, &node, ops);
 	spawn_state(m->t, NULL, ops->state_size);
@@ -515,23 +526,21 @@ object(unsigned int i)
 	uint8_t kind = fuzz_u8(&in);
 	struct task **o = &objects[i];
 	const struct weir_task_ops *ops = some_ops(kind);
-	struct cell_cache *cells = cells_of(some_core());
+	struct core *c = some_core();
 
 	if (*o == NULL) {
-		*o = weir__cell_alloc(pools(), cells, ops->state_size);
-		fuzz_check(*o != NULL);
+		*o = new_cell(c, ops);
 		memset((*o)->bytes, 0xff, ops->state_size);
 		if (kind >= 128)
 			begin_job(*o);
 		object_words[i] = state_load(&(*o)->state);
-		nb_large += (*o)->size_class == CELL_CLASS_MALLOC;
 		return;
 	}
 	if (locked && (*o)->size_class == CELL_CLASS_MALLOC)
 		return;
 	fuzz_check(state_load(&(*o)->state) == object_words[i]);
 	nb_large -= (*o)->size_class == CELL_CLASS_MALLOC;
-	weir__cell_free(pools(), cells, *o);
+	weir__cell_free(pools(), cells_of(c), *o);
 	*o = NULL;
 }
 
