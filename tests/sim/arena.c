@@ -30,6 +30,9 @@ struct block {
 	uint8_t bytes[] __attribute__((aligned(ALIGNMENT)));
 };
 
+/* The linker's. */
+extern const char __executable_start, _end;
+
 static uint8_t *arena;
 static uint64_t used;
 static struct block *free_blocks[CLASSES];
@@ -51,8 +54,13 @@ uint64_t
 arena_value(uint64_t value)
 {
 	uint64_t offset = value - (uintptr_t)arena;
+	const uintptr_t program = (uintptr_t)&__executable_start;
 
-	return offset < ARENA_SIZE ? offset : value;
+	if (offset < ARENA_SIZE)
+		return offset;
+	/* What is static, such as what tasks run. */
+	return value - program < (uintptr_t)&_end - program ? value - program :
+							      value;
 }
 
 static size_t

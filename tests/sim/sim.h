@@ -366,8 +366,8 @@ arena_reset(void);
 void
 arena_check(void);
 /*
- * An address in it as one that is the same in every run, and any other number as
- * it is.
+ * An address in it, or in the program, as one that is the same in every run, and any
+ * other number as it is.
  */
 uint64_t
 arena_value(uint64_t value);
