@@ -490,7 +490,7 @@ weir__task_alloc(struct core *c, struct node *home,
 
 	if (t == NULL)
 		return NULL;
-	/* [owned:A3] nobody takes its ops for those of the task before. */
+	/* [owned:A3] nobody takes what follows for the task before. */
 	spawn_number(t, WEIR_TASK_NONE);
 	spawn_init(t, home, ops);
 	spawn_state(t, state, ops->state_size);
@@ -608,15 +608,12 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = alloc_cell(c, home, ops->state_size);
+	t = weir__task_alloc(c, home, ops, state);
 	if (t == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	spawn_number(t, spawn_ids(rt, c, 1));
-	spawn_init(t, home, ops);
-	spawn_state(t, state, ops->state_size);
-	spawn_announce(c, t, woken_now(rt, c));
+	weir__task_announce(c, t);
 	if (owned_is_closed(&home->home.owned)) {
 		weir__spawn_refuse(t, how);
 		return t;

@@ -310,7 +310,8 @@ bool
 weir__ops_valid(const struct weir_task_ops *ops);
 
 /*
- * A cell for a new job, filled in but for its id, and counted (runtime.c, M1).
+ * A cell for a new task, filled in but for its id and its state word, and counted
+ * (runtime.c, M1).
  * The core is the calling thread's, if it is of this runtime. NULL: no memory.
  */
 struct task *

@@ -112,7 +112,7 @@ end_tasks_of(struct worker *w)
 	for (i = 0; i < rt->nb_workers; i++)
 		if (weir__worker_for(rt, i) == w)
 			weir__owned_shutdown(&rt->workers[i]->node->home, i,
-					     w->core->ctx.live);
+					     &w->live);
 }
 
 /* Steps 3 to 6, on a worker that has left its loop. */
@@ -135,7 +135,7 @@ weir__shutdown_worker(struct core *c, enum driver driver)
 	/* Those of nodes without workers, and of who spawned until now (O2). */
 	for (i = 0; i < rt->nb_nodes; i++)
 		weir__owned_shutdown(&rt->nodes[i]->home, OWNED_ALL_WORKERS,
-				     c->ctx.live);
+				     &w->live);
 	for (i = 0; i < rt->nb_workers; i++)
 		empty_worker(rt->workers[i]);
 	for (i = 0; i < rt->nb_nodes; i++)

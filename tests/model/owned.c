@@ -8,6 +8,7 @@
 
 #include "model.h"
 #include "rig.h"
+#include "sched/weir_runtime.h"
 #include "scheduler.h"
 
 #define IDS 8
@@ -299,8 +300,13 @@ static void
 begin_in(struct task *t, uint64_t id, const struct weir_task_ops *ops,
 	 unsigned int worker)
 {
-	atomic_u64_store(&t->id, id, RELEASE);
+	bool later = model_choose(2) == 1;
+
+	/* A spawn of many kinds, which has its id only when it is sure to begin. */
+	atomic_u64_store(&t->id, later ? WEIR_TASK_NONE : id, RELEASE);
 	task_set_ops(t, ops);
+	if (later)
+		atomic_u64_store(&t->id, id, RELEASE);
 	state_begin(&t->state, place_of(WEIR_AFFINITY_WORKER, worker), true);
 }
 
@@ -309,6 +315,7 @@ visit_reused(const struct task_view *v, void *arg)
 {
 	unsigned int *n = arg;
 
+	model_check(v->id == 1 || v->id == 2);
 	model_check(v->ops == (v->id == 1 ? &first_ops : &next_ops));
 	model_check(place_worker(state_place(v->state)) == v->id);
 	++*n;

@@ -226,35 +226,41 @@ static const struct weir_task_ops late_ops = {
 	.drop = late_drop,
 };
 
-/* Z3: nor is it refused in silence. */
+/* And their handles say so at once. */
+static void
+expect_dropped(struct weir_join **joins, unsigned int n, unsigned int drops)
+{
+	unsigned int i;
+
+	assert_int_equal(rig_get(&rig.log.drops), drops);
+	for (i = 0; i < n; i++)
+		assert_int_equal(weir_join_try(joins[i], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&seen_live), 0);
+	assert_int_equal(rig_stats(rig.rt).live_tasks, 0);
+}
+
+/* Z3 */
 static void
 who_spawns_late_leaves_nothing_to_be_found(void **state)
 {
 	struct weir_join *joins[3];
-	unsigned int i;
 
 	rig_set(&seen_live, 0);
 	rig_set(&close_late, 1);
 	joins[0] = weir_task_spawn(rig.rt, &late_ops, NULL, NULL);
 	rig_set(&close_late, 0);
-	assert_int_equal(rig_get(&rig.log.drops), 1);
-	assert_int_equal(weir_join_try(joins[0], NULL), -ECANCELED);
-	assert_int_equal(rig_get(&seen_live), 0);
-	assert_int_equal(rig_stats(rig.rt).live_tasks, 0);
+	expect_dropped(joins, 1, 1);
 	/* From here on it is refused before it begins. */
 	assert_int_equal(
 		weir_task_spawn_burst(rig.rt, &late_ops, NULL, 3, NULL, joins),
 		3);
-	assert_int_equal(rig_get(&rig.log.drops), 4);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(weir_join_try(joins[i], NULL), -ECANCELED);
+	expect_dropped(joins, 3, 4);
 }
 
 static void
 burst_that_is_late_leaves_nothing_to_be_found(void **state)
 {
 	struct weir_join *joins[3];
-	unsigned int i;
 
 	rig_set(&seen_live, 0);
 	rig_set(&close_late, 1);
@@ -262,11 +268,7 @@ burst_that_is_late_leaves_nothing_to_be_found(void **state)
 		weir_task_spawn_burst(rig.rt, &late_ops, NULL, 3, NULL, joins),
 		3);
 	rig_set(&close_late, 0);
-	assert_int_equal(rig_get(&rig.log.drops), 3);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(weir_join_try(joins[i], NULL), -ECANCELED);
-	assert_int_equal(rig_get(&seen_live), 0);
-	assert_int_equal(rig_stats(rig.rt).live_tasks, 0);
+	expect_dropped(joins, 3, 3);
 }
 
 static void *
