@@ -18,6 +18,12 @@
 
 #define TTL 64
 
+/* As newer releases of DPDK call them, which deprecate the others. */
+#ifndef RTE_ICMP_TYPE_ECHO_REQUEST
+#define RTE_ICMP_TYPE_ECHO_REQUEST RTE_IP_ICMP_ECHO_REQUEST
+#define RTE_ICMP_TYPE_ECHO_REPLY RTE_IP_ICMP_ECHO_REPLY
+#endif
+
 /* The header at `at`, or NULL if the packet ends before it does. */
 #define header_at(m, type, at)                                \
 	((at) + sizeof(type) <= rte_pktmbuf_data_len(m) ?     \
@@ -86,10 +92,10 @@ static bool
 answer_icmp(struct rte_icmp_hdr *icmp, uint16_t length)
 {
 	if (length < sizeof(*icmp) ||
-	    icmp->icmp_type != RTE_IP_ICMP_ECHO_REQUEST ||
+	    icmp->icmp_type != RTE_ICMP_TYPE_ECHO_REQUEST ||
 	    icmp->icmp_code != 0 || rte_raw_cksum(icmp, length) != 0xffff)
 		return false;
-	icmp->icmp_type = RTE_IP_ICMP_ECHO_REPLY;
+	icmp->icmp_type = RTE_ICMP_TYPE_ECHO_REPLY;
 	icmp->icmp_cksum = 0;
 	icmp->icmp_cksum = (uint16_t)~rte_raw_cksum(icmp, length);
 	return true;

@@ -3,17 +3,30 @@
 
 from weirtest import TWO_NULL, Tap, Testpmd, check
 
+# Where nothing need happen meanwhile.
 RUN = ("--run-for", "0.3")
 TWO_RING = ("net_ring0", "net_ring1")
 RING_SIZE = 1023  # of net_ring
 IN_FLIGHT = 64  # a burst of --tx-first on each of two ports
 
 
+def run_until(packets, options, vdevs, workers):
+    """Until each port has received or sent so many; the account of it."""
+    def moved(testpmd):
+        received, sent = testpmd.counted("RX"), testpmd.counted("TX")
+        return all(max(received.get(port, 0), sent.get(port, 0)) >= packets
+                   for port in range(len(vdevs)))
+
+    options = (*options, "--stats-period", "0.1")
+    with Testpmd(options, vdevs, workers) as testpmd:
+        testpmd.wait_for(lambda *_: moved(testpmd),
+                         f"{packets} packets on each port")
+        return testpmd.stop()
+
+
 def null(mode, workers):
-    testpmd = Testpmd(("--forward-mode", mode, *RUN), TWO_NULL, workers)
-    account = testpmd.run()
+    account = run_until(1, ("--forward-mode", mode), TWO_NULL, workers)
     account.check_clean()
-    check(account.forwarded > 0, "nothing was forwarded")
     received = sum(p[0] for p in account.ports.values())
     sent = sum(p[1] for p in account.ports.values())
     expected = {"rxonly": (account.forwarded, 0),
@@ -26,10 +39,9 @@ def null(mode, workers):
 
 
 def ring(workers):
-    testpmd = Testpmd(("--tx-first", *RUN), TWO_RING, workers)
-    account = testpmd.run()
+    # More than there are: they go round.
+    account = run_until(2 * IN_FLIGHT, ("--tx-first",), TWO_RING, workers)
     account.check_clean()
-    check(account.forwarded > IN_FLIGHT, "the packets do not go round")
     received = sum(p[0] for p in account.ports.values())
     check(received == account.forwarded,
           f"received {received}, forwarded {account.forwarded}")
@@ -44,8 +56,7 @@ def queues(workers):
 
 def lone_port():
     """A port without a partner forwards to itself, here beside a pair."""
-    testpmd = Testpmd(("--run-for", "1"), (*TWO_NULL, "net_null2"), 1)
-    account = testpmd.run()
+    account = run_until(1, (), (*TWO_NULL, "net_null2"), 1)
     account.check_clean()
     received, sent, _ = account.ports[2]
     check(received == sent > 0, f"port 2: {account.ports[2]}")
@@ -86,8 +97,8 @@ def idle():
 def full_port():
     """A ring that nobody empties: it is filled, what it does not take in time
     is dropped and counted, and what is held back at the end is too."""
-    account = Testpmd(("--forward-mode", "txonly", *RUN), ("net_ring0",),
-                      1).run()
+    account = run_until(RING_SIZE, ("--forward-mode", "txonly"),
+                        ("net_ring0",), 1)
     check((account.tasks_left, account.mbufs_left) == (0, 0),
           f"tasks left {account.tasks_left}, mbufs left {account.mbufs_left}")
     check(account.forwarded == RING_SIZE, f"forwarded {account.forwarded}")

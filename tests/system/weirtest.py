@@ -226,13 +226,17 @@ class Testpmd:
 
     def sent(self):
         """Packets that each port has sent, in the latest statistics."""
+        return self.counted("TX")
+
+    def counted(self, direction):
+        """Packets of each port, in the latest statistics."""
         found, port = {}, None
         with self.changed:
             lines = self.lines[-80:]
         for line in lines:
             m = re.match(r"port (\d+) statistics", line)
             port = int(m[1]) if m else port
-            m = re.match(r" +TX-packets: +(\d+)", line)
+            m = re.match(rf" +{direction}-packets: +(\d+)", line)
             if m and port is not None:
                 found[port] = int(m[1])
         return found

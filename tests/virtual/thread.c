@@ -220,6 +220,17 @@ new_id(void)
 	return id;
 }
 
+/* A function of its own: getcontext() returns twice, as compilers see it. */
+static void
+prepare_context(ucontext_t *context, char *stack)
+{
+	getcontext(context);
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = STACK_SIZE;
+	context->uc_link = NULL;
+	makecontext(context, entry, 0);
+}
+
 unsigned int
 vthread_start(const char *name, void (*main)(void *arg), void *arg)
 {
@@ -234,11 +245,7 @@ vthread_start(const char *name, void (*main)(void *arg), void *arg)
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (i = 0; i < nb_locals; i++)
 		memcpy(t->locals[i], locals[i].initial, locals[i].size);
-	getcontext(&t->context);
-	t->context.uc_stack.ss_sp = world->stacks + (size_t)id * STACK_SIZE;
-	t->context.uc_stack.ss_size = STACK_SIZE;
-	t->context.uc_link = NULL;
-	makecontext(&t->context, entry, 0);
+	prepare_context(&t->context, world->stacks + (size_t)id * STACK_SIZE);
 	return id;
 }
 
