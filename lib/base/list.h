@@ -29,6 +29,16 @@ list_empty(const struct list_link *head)
 	return head->next == head;
 }
 
+/* A list of one; the head may hold anything. */
+static inline void
+list_init_one(struct list_link *head, struct list_link *l)
+{
+	l->next = head;
+	l->prev = head;
+	head->next = l;
+	head->prev = l;
+}
+
 static inline void
 list_push_back(struct list_link *head, struct list_link *l)
 {
@@ -50,6 +60,21 @@ list_remove(struct list_link *l)
 {
 	l->next->prev = l->prev;
 	l->prev->next = l->next;
+	l->next = NULL;
+	l->prev = NULL;
+}
+
+/* Of an element: is it the only one of its list? */
+static inline bool
+list_alone(const struct list_link *l)
+{
+	return l->next == l->prev;
+}
+
+/* Without a look at the head, as if it had never been in. */
+static inline void
+list_forget(struct list_link *l)
+{
 	l->next = NULL;
 	l->prev = NULL;
 }

@@ -88,15 +88,15 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 	return fired;
 }
 
-/* A step for the timer that is due next. With the lock. */
+/* The first step for a timer, and the second, once it has come. With the lock. */
 static void
-fetch_due(const struct timer *t, unsigned int step)
+fetch_due(const struct timer *t, bool come)
 {
-	if (step == 0) {
-		rte_prefetch0(t);
-	} else if (step == 1) {
+	if (come) {
 		rte_prefetch0(t->waiter);
 		rte_prefetch0(t + 1);
+	} else {
+		rte_prefetch0(t);
 	}
 }
 
@@ -109,9 +109,9 @@ weir__timers_fetch(struct timers *ts)
 	lock_acquire(&ts->lock);
 	step = atomic_u32_load(&ts->nb_fetched, RELAXED);
 	if (step < TIMERS_FETCHES) {
-		w = weir__wheel_peek(&ts->wheel);
+		w = weir__wheel_peek(&ts->wheel, step / 2);
 		if (w != NULL)
-			fetch_due(timer_of(w), step);
+			fetch_due(timer_of(w), step % 2 != 0);
 		weir__wheel_fetch(&ts->wheel, step);
 		atomic_u32_store(&ts->nb_fetched, step + 1, RELAXED);
 	}

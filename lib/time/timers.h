@@ -59,8 +59,11 @@ timers_due(const struct timers *ts, uint64_t now)
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now);
 
-/* Steps of weir__timers_fetch(), one in each poll. */
-#define TIMERS_FETCHES 3
+/*
+ * Steps of weir__timers_fetch(), one in each poll, two for a timer. Fewer: those that
+ * fire one right after the other wait for memory. More: polls are slower for longer.
+ */
+#define TIMERS_FETCHES 6
 
 /* Is there nothing to fetch before the next firing? */
 static inline bool

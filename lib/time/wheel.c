@@ -56,7 +56,7 @@ slot_list(struct wheel *w, unsigned int level, uint64_t slot)
 	return &w->slots[level * WHEEL_SLOTS + slot % WHEEL_SLOTS];
 }
 
-/* W2: a slot that is not in use has no list yet, or an empty one. */
+/* W2: what one that is not in use has for a list's head is anything. */
 static bool
 slot_used(const struct wheel *w, unsigned int level, uint64_t slot)
 {
@@ -83,6 +83,7 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 
 	w->now = now;
 	w->next = WHEEL_NEVER;
+	w->awaited = 0;
 	w->open = 0;
 	w->n = 0;
 	for (i = 0; i < WHEEL_LEVELS; i++) {
@@ -92,11 +93,26 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 	}
 }
 
+/* W3: when to look at this level next; the caller sees to `next`. */
+static void
+look_at(struct wheel *w, unsigned int level, uint64_t tick)
+{
+	w->at[level] = tick;
+	w->awaited |= 1u << level;
+}
+
+static void
+look_never(struct wheel *w, unsigned int level)
+{
+	w->at[level] = WHEEL_NEVER;
+	w->awaited &= ~(1u << level);
+}
+
 /* W3: something is to be done on this level at that tick. */
 static void
 bound(struct wheel *w, unsigned int level, uint64_t tick)
 {
-	w->at[level] = RTE_MIN(w->at[level], tick);
+	look_at(w, level, RTE_MIN(w->at[level], tick));
 	w->next = RTE_MIN(w->next, tick);
 }
 
@@ -110,22 +126,30 @@ opens_at(unsigned int level, uint64_t slot)
 	return ((slot - 1) << WHEEL_BITS * level) + 1;
 }
 
-/* Where it belongs; its slot's list is the caller's. */
-static struct list_link *
-place(struct wheel *w, struct wheel_timer *t)
+/*
+ * Puts it where it belongs, in front of its slot's others or behind them. A slot's
+ * first comes without a look at the head, which has long not been touched.
+ */
+static __rte_always_inline void
+put(struct wheel *w, struct wheel_timer *t, bool in_front)
 {
 	uint64_t due = RTE_MAX(t->due, w->now), slot;
 	unsigned int level = level_of(w->now, due), i;
+	struct list_link *head;
 
 	slot = slot_at(due, level);
 	i = slot % WHEEL_SLOTS;
 	t->slot = (uint16_t)(level * WHEEL_SLOTS + i);
+	head = &w->slots[t->slot];
 	if (!slot_used(w, level, slot)) {
 		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
-		list_init(&w->slots[t->slot]);
+		list_init_one(head, &t->link);
+		bound(w, level, level == 0 ? due : opens_at(level, slot));
+	} else if (in_front) {
+		list_push_front(head, &t->link);
+	} else {
+		list_push_back(head, &t->link);
 	}
-	bound(w, level, level == 0 ? due : opens_at(level, slot));
-	return &w->slots[t->slot];
 }
 
 void
@@ -133,25 +157,31 @@ weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due)
 {
 	t->due = due;
 	w->n++;
-	list_push_back(place(w, t), &t->link);
+	put(w, t, false);
 }
 
-/* Takes it off its slot. `at` and `next` stay: too early does no harm (W3). */
+/*
+ * W2. Nor does a slot's last one need a look. `at` and `next` stay: too early does no
+ * harm (W3).
+ */
 static void
-unlink_timer(struct wheel *w, struct wheel_timer *t)
+take_off(struct wheel *w, struct wheel_timer *t)
 {
 	unsigned int level = t->slot / WHEEL_SLOTS;
 	unsigned int i = t->slot % WHEEL_SLOTS;
 
-	list_remove(&t->link);
-	if (list_empty(&w->slots[t->slot]))
+	if (list_alone(&t->link)) {
+		list_forget(&t->link);
 		w->used[level][i / 64] &= ~(UINT64_C(1) << i % 64);
+	} else {
+		list_remove(&t->link);
+	}
 }
 
 void
 weir__wheel_remove(struct wheel *w, struct wheel_timer *t)
 {
-	unlink_timer(w, t);
+	take_off(w, t);
 	w->n--;
 }
 
@@ -181,18 +211,18 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* Moves timers of an open slot to lower levels, n at most. */
+/* Moves timers of an open slot, which is in use, to lower levels, n at most. */
 static void
 move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 {
 	struct list_link *head = slot_list(w, level, slot);
 	struct wheel_timer *t;
 
-	for (; n > 0 && slot_used(w, level, slot); n--) {
+	do {
 		t = timer_of(head->prev);
-		unlink_timer(w, t);
-		list_push_front(place(w, t), &t->link);
-	}
+		take_off(w, t);
+		put(w, t, true);
+	} while (slot_used(w, level, slot) && --n > 0);
 	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
 	else
@@ -204,10 +234,16 @@ static void
 keep_pace(struct wheel *w)
 {
 	unsigned int open, level;
+	uint64_t slot;
 
 	for (open = w->open; open != 0; open &= open - 1) {
 		level = (unsigned int)__builtin_ctz(open);
-		move_down(w, level, slot_at(w->now, level) + 1, 1);
+		slot = slot_at(w->now, level) + 1;
+		/* What was left of it may have been removed. */
+		if (slot_used(w, level, slot))
+			move_down(w, level, slot, 1);
+		else
+			w->open &= ~(1u << level);
 	}
 }
 
@@ -215,8 +251,10 @@ keep_pace(struct wheel *w)
 static void
 look_again(struct wheel *w, unsigned int level, uint64_t slot)
 {
-	w->at[level] = first_used(w, level, &slot) ? opens_at(level, slot) :
-						     WHEEL_NEVER;
+	if (first_used(w, level, &slot))
+		look_at(w, level, opens_at(level, slot));
+	else
+		look_never(w, level);
 }
 
 /* What is to be done by `now` on a level above 0 when at[level] has come. */
@@ -236,30 +274,35 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 	begins = slot << WHEEL_BITS * level;
 	move_down(w, level, slot, now < begins ? CHORE_TIMERS : UINT_MAX);
 	if (w->open & 1u << level)
-		w->at[level] = now + RTE_MIN(begins - now, CHORE_TICKS);
+		look_at(w, level, now + RTE_MIN(begins - now, CHORE_TICKS));
 	else
 		look_again(w, level, slot);
 }
 
-/* The first timer of level 0, if it is due by `now`. */
-static struct wheel_timer *
-take_due(struct wheel *w, uint64_t now)
+/* When to look at level 0 again, for what is in it from `slot` on. */
+static void
+await_due(struct wheel *w, uint64_t slot)
 {
-	struct wheel_timer *t;
-	uint64_t slot = w->now;
+	if (first_used(w, 0, &slot))
+		look_at(w, 0, slot);
+	else
+		look_never(w, 0);
+}
 
-	if (!first_used(w, 0, &slot)) {
-		w->at[0] = WHEEL_NEVER;
-		return NULL;
+/* The first timer of level 0 when at[0] has come; NULL: that was too early. */
+static struct wheel_timer *
+take_due(struct wheel *w)
+{
+	const uint64_t slot = w->at[0];
+	struct wheel_timer *t = NULL;
+
+	/* W3: before that slot there is none. */
+	if (slot_used(w, 0, slot)) {
+		w->now = slot;
+		t = timer_of(slot_list(w, 0, slot)->next);
+		weir__wheel_remove(w, t);
 	}
-	/* A bound that was too early, as in tend(). */
-	if (slot > w->at[0] || slot > now) {
-		w->at[0] = slot;
-		return NULL;
-	}
-	w->now = slot;
-	t = timer_of(slot_list(w, 0, slot)->next);
-	weir__wheel_remove(w, t);
+	await_due(w, slot);
 	return t;
 }
 
@@ -267,12 +310,16 @@ take_due(struct wheel *w, uint64_t now)
 static unsigned int
 first_level(struct wheel *w)
 {
-	unsigned int level, first = 0;
+	unsigned int awaited, level, first = 0;
 
-	for (level = 1; level < WHEEL_LEVELS; level++)
-		if (w->at[level] <= w->at[first])
-			first = level;
-	w->next = w->at[first];
+	w->next = WHEEL_NEVER;
+	for (awaited = w->awaited; awaited != 0; awaited &= awaited - 1) {
+		level = (unsigned int)__builtin_ctz(awaited);
+		if (w->at[level] > w->next)
+			continue;
+		w->next = w->at[level];
+		first = level;
+	}
 	return first;
 }
 
@@ -290,7 +337,7 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 			tend(w, level, now);
 			continue;
 		}
-		t = take_due(w, now);
+		t = take_due(w);
 		if (t != NULL) {
 			keep_pace(w);
 			return t;
@@ -301,25 +348,34 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 }
 
 struct wheel_timer *
-weir__wheel_peek(struct wheel *w)
+weir__wheel_peek(struct wheel *w, unsigned int n)
 {
-	uint64_t first = w->at[0];
+	const uint64_t begin = w->at[0];
+	struct list_link *head, *l;
+	uint64_t slot = begin;
 
-	return first == WHEEL_NEVER || !slot_used(w, 0, first) ?
-		       NULL :
-		       timer_of(slot_list(w, 0, first)->next);
+	/* W1: farther ahead, it has gone round. */
+	for (; begin != WHEEL_NEVER && first_used(w, 0, &slot) &&
+	       slot - begin < WHEEL_SLOTS;
+	     slot++) {
+		head = slot_list(w, 0, slot);
+		for (l = head->next; l != head; l = l->next)
+			if (n-- == 0)
+				return timer_of(l);
+	}
+	return NULL;
 }
 
 void
 weir__wheel_fetch(struct wheel *w, unsigned int far)
 {
-	unsigned int open, level, i;
+	unsigned int above, level, i;
 	struct list_link *l;
 	uint64_t slot;
 
-	for (open = w->open; open != 0; open &= open - 1) {
-		level = (unsigned int)__builtin_ctz(open);
-		slot = slot_at(w->now, level) + 1;
+	for (above = w->awaited & ~1u; above != 0; above &= above - 1) {
+		level = (unsigned int)__builtin_ctz(above);
+		slot = slot_at(w->now, level) + (w->open >> level & 1 ? 1 : 2);
 		if (!slot_used(w, level, slot))
 			continue;
 		l = slot_list(w, level, slot)->prev;

@@ -37,7 +37,9 @@ struct wheel {
 	uint64_t now;	/* all timers up to here have been taken */
 	uint64_t next;	/* no timer is due before: a bound, for wheel_next() */
 	unsigned int n; /* timers */
-	unsigned int open; /* a set bit: that level has an open slot */
+	/* By level, a set bit: it has an open slot; at[] is not WHEEL_NEVER. */
+	unsigned int open;
+	unsigned int awaited;
 	/* Ticks; when to look at a level next: a bound. */
 	uint64_t at[WHEEL_LEVELS];
 	/* A set bit: the slot is not empty. */
@@ -81,13 +83,13 @@ weir__wheel_remove(struct wheel *w, struct wheel_timer *t);
 struct wheel_timer *
 weir__wheel_advance(struct wheel *w, uint64_t now);
 
-/* One that is due soon, after an advance; NULL if there is none at hand. */
+/* The n-th of those that are due next, from 0 on; NULL if it is not at hand. */
 struct wheel_timer *
-weir__wheel_peek(struct wheel *w);
+weir__wheel_peek(struct wheel *w, unsigned int n);
 
 /*
- * Has the processor fetch the timers that move down with the next one that is
- * taken; then, once these have come, as many as `far` that do so after them.
+ * Has the processor fetch the timer that will be the `far`-th to move down, from 0
+ * on, on each level, once those before it have come.
  */
 void
 weir__wheel_fetch(struct wheel *w, unsigned int far);

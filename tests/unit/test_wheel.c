@@ -88,6 +88,26 @@ advance(uint64_t now, uint64_t before)
 	assert_true(wheel_next(&wheel) <= first_due());
 }
 
+/* What is fetched is there, in the order in which it is due, and each but once. */
+static void
+peek_and_fetch(void)
+{
+	const struct wheel_timer *t, *last = NULL;
+	unsigned int i;
+
+	for (i = 0; (t = weir__wheel_peek(&wheel, i)) != NULL; i++) {
+		assert_true(wheel_contains(t));
+		assert_true(last == NULL ||
+			    RTE_MAX(t->due, wheel.now) >=
+				    RTE_MAX(last->due, wheel.now));
+		assert_ptr_not_equal(t, last);
+		last = t;
+	}
+	assert_in_range(i, 0, wheel.n);
+	for (i = 0; i < 3; i++)
+		weir__wheel_fetch(&wheel, i);
+}
+
 /* Distances of all magnitudes. */
 static uint64_t
 random_distance(struct rand_state *r, unsigned int bits)
@@ -131,6 +151,7 @@ storm_from(uint64_t now, unsigned int bits, uint64_t seed)
 				break;
 			if (rand_below(&r, 4) == 0)
 				wheel_catch_up(&wheel, to);
+			peek_and_fetch();
 			advance(to, now);
 			now = to;
 			break;
