@@ -15,6 +15,7 @@ import figures
 import forward
 import growth
 import overhead
+import page
 import park
 import peers
 import report
@@ -79,9 +80,17 @@ def compare(args, now):
     return any(c.worse for c in changes)
 
 
+def write_page(args, now):
+    command = (f"tools/bench --peers --page --reps {args.reps} --seconds "
+               f"{args.seconds} --patience {args.patience}")
+    page.write(now, SCENARIOS, command, report.write_text)
+
+
 def run_scenarios(args):
     machine = Machine()
     built = peers.prepare(BUILT_PEERS, say) if args.peers else frozenset()
+    if args.page and built != frozenset(BUILT_PEERS):
+        raise Failure("--page: wants every peer, and some are left out")
     setup = Setup(machine, args.seconds, args.huge_dir, built)
     now = {"setup": describe(machine, args), "scenarios": {}}
     for name in args.scenarios:
@@ -98,6 +107,8 @@ def run_scenarios(args):
             report.write(args.json, now)
     if args.svg:
         report.write_text(args.svg, table.draw(now))
+    if args.page:
+        write_page(args, now)
     worse = compare(args, now)
     reached = all(r["ok"] for s in now["scenarios"].values()
                   for r in s["ratios"].values())
@@ -178,7 +189,8 @@ def make_parser():
     parser.add_argument("--huge-dir", metavar="DIR",
                         help="hugetlbfs mount to use instead of --no-huge")
     parser.add_argument("--page", action="store_true",
-                        help=f"with instructions: writes {costs.PAGE}")
+                        help=f"writes {page.PAGE}, of every scenario with "
+                        f"--peers; with instructions: {costs.PAGE}")
     parser.add_argument("--list", action="store_true",
                         help="name the scenarios and exit")
     parser.add_argument("--check", action="store_true",
@@ -200,8 +212,10 @@ def parse_arguments(argv=None):
     for option, wrong in refused.items():
         if wrong:
             parser.error(f"{option}: not with {alone[0]}")
-    if args.page and alone != ["instructions"]:
-        parser.error("--page: only with instructions")
+    if args.page and alone != ["instructions"] and not (
+            args.peers and args.scenarios == ungrouped()):
+        parser.error("--page: only with instructions, or with --peers and every "
+                     "scenario")
     args.compare_file = args.compare
     if args.compare:
         try:

@@ -56,25 +56,41 @@ def needed(scenario, result):
     return best * goal if scenario.higher_is_better else best / goal
 
 
-def floor_line(name, unit, value, floor, reach):
-    return (f"{name}: the goal asks for {value:.2f} {unit}, without a runtime "
-            f"it is {floor:.2f}: {'within reach' if reach else 'out of reach'}")
+def asked(scenario, result):
+    """{unit: the value that a goal asks for} of Weir, the scenario's own first."""
+    value = needed(scenario, result)
+    own = {} if value is None else {scenario.unit: value}
+    return {**own, **{f.unit: f.limit for f in scenario.more
+                      if f.limit is not None}}
+
+
+def floors(scenario, result):
+    """(unit, (the floor's value, is the goal beyond it?)) of those with a goal."""
+    floor = result["programs"].get(FLOOR)
+    if floor is None:
+        return
+    values = {scenario.unit: floor, **floor["more"]}
+    for unit, value in asked(scenario, result).items():
+        if unit not in values:
+            continue
+        least = values[unit]["median"]
+        more_is_better = scenario.higher_is_better and unit == scenario.unit
+        yield unit, (least, value > least if more_is_better else value < least)
+
+
+def beyond_floor(scenario, result):
+    """Is the goal of the first value beyond what the machine gives without a
+    runtime?"""
+    return dict(floors(scenario, result)).get(scenario.unit, (0, False))[1]
 
 
 def floor_lines(name, scenario, result):
     """Whether the goals can be reached on this machine at all."""
-    floor = result["programs"].get(FLOOR)
-    if floor is None:
-        return
-    value, least = needed(scenario, result), floor["median"]
-    if value is not None:
-        yield floor_line(name, scenario.unit, value, least, value <= least
-                         if scenario.higher_is_better else value >= least)
-    for figure in scenario.more:
-        if figure.limit is not None and figure.unit in floor["more"]:
-            least = floor["more"][figure.unit]["median"]
-            yield floor_line(name, figure.unit, figure.limit, least,
-                             figure.limit >= least)
+    values = asked(scenario, result)
+    for unit, (least, beyond) in floors(scenario, result):
+        yield (f"{name}: the goal asks for {values[unit]:.2f} {unit}, without a "
+               f"runtime it is {least:.2f}: "
+               f"{'out of reach' if beyond else 'within reach'}")
 
 
 def verdict_of(r):

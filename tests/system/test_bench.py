@@ -16,6 +16,7 @@ from benchtest import (MACHINE, SVG, check_picture, equal, expect_failure, near,
 import chart
 import figures
 import main as bench
+import page
 import report
 import rounds
 import table
@@ -318,6 +319,88 @@ def rows_without_a_peer_have_no_ratio():
     equal(table.chart_row("made_up", result)[1:3], (None, None))
 
 
+SETUP = {"cpu": "a CPU", "cpu_count": 2, "memory_total": "1 kB",
+         "memory": "no hugepages", "kernel": "6.1", "commit": "abc",
+         "versions": {"weir": "0.1.0", "gcc": "12"}, "reps": 7,
+         "date": "2026-01-02T03:04:05Z"}
+
+
+def reported(scenarios):
+    return {"setup": SETUP,
+            "scenarios": {name: run(s) for name, s in scenarios.items()}}
+
+
+def expect_lines(text, *lines):
+    for line in lines:
+        check(line in text.splitlines(), f"no line '{line}' in:\n{text}")
+
+
+def a_page_has_machine_values_ratios_and_limits():
+    floor = Peer(FLOOR, None, None)
+
+    def beside(peer, of_floor, **changed):
+        return made_up([], [], peers=[Peer("peer", None, 2.0), floor],
+                       measure=lambda _s, program: Sample(
+                           {"weir": 1234.0, "peer": peer, FLOOR: of_floor}[program],
+                           0.0), **changed)
+    scenarios = {
+        "fast": beside(2468.0, 1.5), "slow": beside(1234.0, 12.25),
+        "never": beside(1234.0, 1000.0),
+        "alone": made_up([], [], peers=[floor], limit=0.5, unit="share",
+                         higher_is_better=True, cost=("cycles", lambda *_: 3.0),
+                         more=(Figure("us p99", 10),),
+                         measure=lambda *_: Sample(0.25, 1.0, (20.0,)))}
+    text = page.text(reported(scenarios), scenarios, "tools/bench made-up")
+    expect_lines(
+        text, "tools/bench made-up", "| CPU | a CPU, 2 |",
+        "| versions | weir 0.1.0, gcc 12 |", "| commit | abc, 2026-01-02 |",
+        "| samples | 7 of each program; others used the CPUs in 7 of the 28 "
+        "rounds that count |",
+        "| `fast` | ns | 1,234 (1,234 to 1,234) | peer 2,468 | 1.50 |",
+        "| `slow` | ns | 1,234 (1,234 to 1,234) | peer 1,234 | 12.2 |",
+        "| `alone` | share | 0.25 (0.25 to 0.25) | - | 0.25 |",
+        "| `alone` | cycles | 3.00 | - | 3.00 |",
+        "| `alone` | us p99 | 20.0 (20.0 to 20.0) | - | 20.0 |",
+        "| `fast` | peer | 2.00 | 2.00 | 2.00 | 2.00 | reached |",
+        "| `slow` | peer | 1.00 | 1.00 | 1.00 | 2.00 | 50 % of it |",
+        "| `never` | peer | 1.00 | 1.00 | 1.00 | 2.00 | beyond the floor |",
+        "| `alone` | 0.25 share | 0.50 | 0.25 | beyond the floor |",
+        "| `alone` | 20.0 us p99 | 10.0 | 20.0 | beyond the floor |")
+
+
+def readme_gets_its_rows_from_a_report():
+    now = reported({name: made_up([2.0] * 7, [4.0] * 7)
+                    for name in page.IN_README})
+    rows = [f"| {label} | old |" for label in page.IN_README.values()]
+    text = page.with_figures("\n".join(["a", *rows, "b"]), now)
+    expect_lines(text, "a", "b", *(
+        f"| {label} | 2.00 ns | peer 4.00 | 2.00 (2.00 to 2.00) |"
+        for label in page.IN_README.values()))
+    check("old" not in text, text)
+    expect_failure("has no row", page.with_figures, "a", now)
+
+
+def a_page_goes_with_its_chart_and_readme():
+    scenarios = {name: made_up([2.0] * 7, [4.0] * 7) for name in page.IN_README}
+    written = {}
+    page.write(reported(scenarios), scenarios, "tools/bench made-up",
+               written.__setitem__)
+    equal(set(written), {page.PAGE, page.CHART, page.README})
+    check_picture(written[page.CHART])
+    check(f"({os.path.basename(page.CHART)})" in written[page.PAGE], "no chart")
+
+
+def a_page_wants_every_peer():
+    kept = bench.peers.prepare, bench.Machine
+    bench.peers.prepare = lambda _names, _say: frozenset()
+    bench.Machine = QuietMachine
+    try:
+        expect_failure("--page: wants every peer", bench.run_scenarios,
+                       bench.parse_arguments(["--page", "--peers"]))
+    finally:
+        bench.peers.prepare, bench.Machine = kept
+
+
 def bars_are_well_formed():
     svg = check_picture(chart.bars("a <title> & more", [
         ("fast", 3.0, 2.0, "3.00 of peer"), ("slow", 0.4, 0.9, "0.40"),
@@ -416,6 +499,10 @@ if __name__ == "__main__":
         rows_have_ratio_and_goal,
         the_goal_is_for_the_best_peer_whichever_it_is,
         rows_without_a_peer_have_no_ratio,
+        a_page_has_machine_values_ratios_and_limits,
+        readme_gets_its_rows_from_a_report,
+        a_page_goes_with_its_chart_and_readme,
+        a_page_wants_every_peer,
         bars_are_well_formed,
         a_report_is_drawn_with_a_row_for_each_scenario,
         reports_survive_the_file,

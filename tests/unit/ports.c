@@ -65,10 +65,11 @@ packet(uint32_t number)
 {
 	struct rte_mbuf *m;
 
-	/* As in number_of(). */
-	race_acquire(&pool);
-	m = rte_pktmbuf_alloc(pool);
+	m = rte_mbuf_raw_alloc(pool);
 	assert_non_null(m);
+	/* As in number_of(), by whoever had this mbuf: so not before we have it. */
+	race_acquire(&pool);
+	rte_pktmbuf_reset(m);
 	rte_pktmbuf_append(m, 64);
 	*rte_pktmbuf_mtod(m, uint32_t *) = number;
 	race_release(&pool);
