@@ -94,7 +94,7 @@ def setup_rows(report):
     disturbed = sum(r["rounds_disturbed"] for r in those)
     versions = ", ".join(f"{name} {version}" for name, version
                          in setup["versions"].items())
-    yield row("CPU", f"{setup['cpu']}, {setup['cpu_count']}")
+    yield row("CPUs", f"{setup['cpu_count']}, {setup['cpu']}")
     yield row("memory", f"{setup['memory_total']}, {setup['memory']}")
     yield row("kernel", setup["kernel"])
     yield row("versions", versions)

@@ -352,7 +352,7 @@ def a_page_has_machine_values_ratios_and_limits():
                          measure=lambda *_: Sample(0.25, 1.0, (20.0,)))}
     text = page.text(reported(scenarios), scenarios, "tools/bench made-up")
     expect_lines(
-        text, "tools/bench made-up", "| CPU | a CPU, 2 |",
+        text, "tools/bench made-up", "| CPUs | 2, a CPU |",
         "| versions | weir 0.1.0, gcc 12 |", "| commit | abc, 2026-01-02 |",
         "| samples | 7 of each program; others used the CPUs in 7 of the 28 "
         "rounds that count |",

@@ -20,6 +20,7 @@ import costs
 import forward
 import growth
 import main as bench
+import page
 import peers
 import report
 import sched_scenarios
@@ -60,6 +61,7 @@ def mistakes_are_named():
                 (["instructions", "growth"], "goes alone"),
                 (["--compare", "x", "growth"], "--compare: not with growth"),
                 (["--page"], "--page: only with instructions"),
+                (["--page", "--peers", "timers"], "--page: only with"),
                 (["instructions", "--svg", "x"], "--svg: not with"),
                 (["instructions", "--peers"], "--peers: not with instructions"),
                 (["growth", "--peers"], "--peers: not with growth"),
@@ -73,7 +75,8 @@ def mistakes_are_named():
 def good_command_lines_pass():
     for args in ([], ["forward_null"], ["spawn_local", "--peers"],
                  ["forward_matrix"], ["forward_queues"], ["growth"],
-                 ["instructions", "--page"], ["--reps", "7", "--svg", "x"]):
+                 ["instructions", "--page"], ["--page", "--peers"],
+                 ["--reps", "7", "--svg", "x"]):
         equal(tool("--check", *args), (0, "", []))
 
 
@@ -298,6 +301,37 @@ def the_page_is_written_anew():
     expect_failure("has no table", costs.with_figures, "a\n", values)
 
 
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def cells(text, *begin):
+    """The cells of a table's row behind those that it begins with."""
+    found = [line for line in text.splitlines()
+             if line.startswith(page.row(*begin).rstrip("|"))]
+    equal((begin, len(found)), (begin, 1))
+    return found[0].strip("| ").split(" | ")[len(begin):]
+
+
+def the_page_of_figures_has_every_scenario():
+    text = read(page.PAGE)
+    missing = [name for name in bench.ungrouped() if f"| `{name}` |" not in text]
+    equal(missing, [])
+
+
+def readme_has_the_figures_of_that_page():
+    text, readme = read(page.PAGE), read(page.README)
+    for name, label in page.IN_README.items():
+        weir, best, ratios = cells(readme, label)
+        value, unit = weir.split(" ", 1)
+        of_weir, of_peers, _ = cells(text, f"`{name}`", unit)
+        equal(of_weir.partition(" ")[0], value)
+        check(best in of_peers.split(", "), f"{best} is not in: {of_peers}")
+        ratio, least, most, *_ = cells(text, f"`{name}`", best.split(" ")[0])
+        equal(ratios, f"{ratio} ({least} to {most})")
+
+
 def need_valgrind():
     if shutil.which("valgrind") is None:
         raise Skip("valgrind is not installed")
@@ -361,6 +395,8 @@ if __name__ == "__main__":
         setting_up_drops_out_of_the_difference,
         the_page_keeps_the_budgets,
         the_page_is_written_anew,
+        the_page_of_figures_has_every_scenario,
+        readme_has_the_figures_of_that_page,
         instructions_are_the_same_each_time,
         every_mechanism_is_counted,
         a_program_that_fails_under_valgrind_is_named,
