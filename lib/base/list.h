@@ -54,14 +54,21 @@ list_push_front(struct list_link *head, struct list_link *l)
 	list_push_back(head->next, l);
 }
 
+/* Its links become NULL, as if it had never been in; no other is touched. */
+static inline void
+list_forget(struct list_link *l)
+{
+	l->next = NULL;
+	l->prev = NULL;
+}
+
 /* The element's links become NULL: see list_linked(). */
 static inline void
 list_remove(struct list_link *l)
 {
 	l->next->prev = l->prev;
 	l->prev->next = l->next;
-	l->next = NULL;
-	l->prev = NULL;
+	list_forget(l);
 }
 
 /* Of an element: is it the only one of its list? */
@@ -69,14 +76,6 @@ static inline bool
 list_alone(const struct list_link *l)
 {
 	return l->next == l->prev;
-}
-
-/* Without a look at the head, as if it had never been in. */
-static inline void
-list_forget(struct list_link *l)
-{
-	l->next = NULL;
-	l->prev = NULL;
 }
 
 static inline bool

@@ -117,13 +117,14 @@ bound(struct wheel *w, unsigned int level, uint64_t tick)
 }
 
 /*
- * The tick at which a slot of a level above 0 opens. A tick late: no slot begins
- * there, so `now` gets there with no timer left behind on another level.
+ * The tick at which a slot comes: on level 0 its own, above that the one at which it
+ * opens. A tick late: no slot begins there, so `now` gets there with no timer left
+ * behind on another level.
  */
 static uint64_t
-opens_at(unsigned int level, uint64_t slot)
+comes_at(unsigned int level, uint64_t slot)
 {
-	return ((slot - 1) << WHEEL_BITS * level) + 1;
+	return level == 0 ? slot : ((slot - 1) << WHEEL_BITS * level) + 1;
 }
 
 /*
@@ -144,7 +145,7 @@ put(struct wheel *w, struct wheel_timer *t, bool in_front)
 	if (!slot_used(w, level, slot)) {
 		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
 		list_init_one(head, &t->link);
-		bound(w, level, level == 0 ? due : opens_at(level, slot));
+		bound(w, level, comes_at(level, slot));
 	} else if (in_front) {
 		list_push_front(head, &t->link);
 	} else {
@@ -211,18 +212,18 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* Moves timers of an open slot, which is in use, to lower levels, n at most. */
+/* Moves timers of an open slot to lower levels, n at most. */
 static void
 move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 {
 	struct list_link *head = slot_list(w, level, slot);
 	struct wheel_timer *t;
 
-	do {
+	for (; n > 0 && slot_used(w, level, slot); n--) {
 		t = timer_of(head->prev);
 		take_off(w, t);
 		put(w, t, true);
-	} while (slot_used(w, level, slot) && --n > 0);
+	}
 	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
 	else
@@ -234,25 +235,19 @@ static void
 keep_pace(struct wheel *w)
 {
 	unsigned int open, level;
-	uint64_t slot;
 
 	for (open = w->open; open != 0; open &= open - 1) {
 		level = (unsigned int)__builtin_ctz(open);
-		slot = slot_at(w->now, level) + 1;
-		/* What was left of it may have been removed. */
-		if (slot_used(w, level, slot))
-			move_down(w, level, slot, 1);
-		else
-			w->open &= ~(1u << level);
+		move_down(w, level, slot_at(w->now, level) + 1, 1);
 	}
 }
 
-/* When to look at a level above 0 again, for what is in it from `slot` on. */
+/* When to look at a level again, for what is in it from `slot` on. */
 static void
 look_again(struct wheel *w, unsigned int level, uint64_t slot)
 {
 	if (first_used(w, level, &slot))
-		look_at(w, level, opens_at(level, slot));
+		look_at(w, level, comes_at(level, slot));
 	else
 		look_never(w, level);
 }
@@ -279,16 +274,6 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 		look_again(w, level, slot);
 }
 
-/* When to look at level 0 again, for what is in it from `slot` on. */
-static void
-await_due(struct wheel *w, uint64_t slot)
-{
-	if (first_used(w, 0, &slot))
-		look_at(w, 0, slot);
-	else
-		look_never(w, 0);
-}
-
 /* The first timer of level 0 when at[0] has come; NULL: that was too early. */
 static struct wheel_timer *
 take_due(struct wheel *w)
@@ -302,7 +287,7 @@ take_due(struct wheel *w)
 		t = timer_of(slot_list(w, 0, slot)->next);
 		weir__wheel_remove(w, t);
 	}
-	await_due(w, slot);
+	look_again(w, 0, slot);
 	return t;
 }
 
@@ -355,9 +340,7 @@ weir__wheel_peek(struct wheel *w, unsigned int n)
 	uint64_t slot = begin;
 
 	/* W1: farther ahead, it has gone round. */
-	for (; begin != WHEEL_NEVER && first_used(w, 0, &slot) &&
-	       slot - begin < WHEEL_SLOTS;
-	     slot++) {
+	for (; first_used(w, 0, &slot) && slot - begin < WHEEL_SLOTS; slot++) {
 		head = slot_list(w, 0, slot);
 		for (l = head->next; l != head; l = l->next)
 			if (n-- == 0)

@@ -82,7 +82,8 @@ def compare(args, now):
 
 def write_page(args, now):
     command = (f"tools/bench --peers --page --reps {args.reps} --seconds "
-               f"{args.seconds} --patience {args.patience}")
+               f"{args.seconds} --patience {args.patience}"
+               + (f" --huge-dir {args.huge_dir}" if args.huge_dir else ""))
     page.write(now, SCENARIOS, command, report.write_text)
 
 
@@ -117,10 +118,12 @@ def run_scenarios(args):
 
 def run(args):
     check_build()
-    for path in (args.json, args.svg):
+    alone = args.scenarios[0] in OTHERS
+    pages = page.FILES if args.page and not alone else ()
+    for path in (args.json, args.svg, *pages):
         if path:
             report.writable(path)
-    if args.scenarios[0] in OTHERS:
+    if alone:
         return OTHERS[args.scenarios[0]](args, say)
     return run_scenarios(args)
 

@@ -13,6 +13,7 @@ from scenario import FLOOR
 PAGE = "doc/guides/figures.md"
 CHART = "doc/guides/figures.svg"
 README = "README.md"
+FILES = (PAGE, CHART, README)
 # What stands in README's table for whom.
 IN_README = {
     "forward_null": "forward, 2 x net_null, io",
@@ -76,7 +77,7 @@ def row(*cells):
 
 
 def number(value):
-    """Three digits or four: more are noise."""
+    """With one digit or two behind the point, where those say something."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{1 if value >= 10 else 2}f}"

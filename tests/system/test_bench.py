@@ -385,7 +385,7 @@ def a_page_goes_with_its_chart_and_readme():
     written = {}
     page.write(reported(scenarios), scenarios, "tools/bench made-up",
                written.__setitem__)
-    equal(set(written), {page.PAGE, page.CHART, page.README})
+    equal(set(written), set(page.FILES))
     check_picture(written[page.CHART])
     check(f"({os.path.basename(page.CHART)})" in written[page.PAGE], "no chart")
 
