@@ -15,6 +15,7 @@
  *    away meanwhile, it has got it back (handoff.c).
  * F4 On a fiber's stack nothing of a thread's own is looked at by a function
  *    that also switches: its address may have been that of another thread's.
+ *    So it is before a switch that a fiber says that the thread leaves it.
  */
 
 #include <errno.h>
@@ -33,33 +34,50 @@ static_assert(WEIR_FIBER_STACK_MIN == STACK_MIN_SIZE &&
 
 __thread struct fiber *weir__fiber __attribute__((tls_model("initial-exec")));
 
-/* Goes on with a fiber until it waits or ends. */
-static __rte_always_inline void
+/*
+ * Goes on with a fiber until it waits or ends: WEIR_PENDING, or its outcome. Who
+ * called this gets that from the switch itself (switch.h), so that nothing is
+ * left to do here.
+ */
+static __rte_always_inline int
 enter(struct fiber *f)
 {
-	void *fake;
+	int rc;
 
 	weir__overflow_thread();
 	f->outer = weir__fiber;
 	weir__fiber = f;
-	fake = sanitizers_enter(&f->sanitizers, f->stack);
-	weir__fiber_switch(&f->caller_sp, f->sp,
-			   f->ctx != NULL ? 0 : -ECANCELED);
-	sanitizers_entered(fake);
-	/* F3 */
-	weir__fiber = f->outer;
+	sanitizers_enter(&f->sanitizers, f->stack);
+	rc = weir__fiber_switch(&f->caller_sp, f->sp,
+				f->ctx != NULL ? 0 : -ECANCELED);
+	if (rc == WEIR_PENDING)
+		sanitizers_entered(&f->sanitizers);
+	return rc;
 }
 
-/* Back to enter(), and later what that says: 0 or -ECANCELED. F4 */
-static __rte_always_inline int
-leave(struct fiber *f, bool for_ever)
+/* Its function has returned, and the thread is on its caller's stack. F1 */
+static int
+fiber_end(void *arg)
 {
-	int rc;
+	struct fiber *f = arg;
+	struct weir_fiber *task = f->task;
+	int rc = f->rc;
 
-	sanitizers_leave(&f->sanitizers, for_ever);
-	rc = weir__fiber_switch(&f->sp, f->caller_sp, 0);
-	sanitizers_resumed(&f->sanitizers);
-	return rc;
+	sanitizers_entered(&f->sanitizers);
+	if (task->stack_measure)
+		task->reserved_used = (uint32_t)weir__stack_used(f->stack);
+	task->reserved = NULL;
+	sanitizers_destroy(&f->sanitizers);
+	weir__stack_put(f->stack);
+	/* There is nothing left to poll. */
+	return rc != WEIR_PENDING ? rc : -EPROTO;
+}
+
+/* F3, F4 */
+static __rte_noinline void
+go_out(const struct fiber *f)
+{
+	weir__fiber = f->outer;
 }
 
 static void
@@ -69,12 +87,13 @@ fiber_main(void *arg)
 
 	sanitizers_resumed(&f->sanitizers);
 	f->rc = f->task->run(f->task, f->task);
-	f->ended = true;
-	leave(f, true);
+	go_out(f);
+	sanitizers_leave(&f->sanitizers, true);
+	weir__fiber_finish(f->caller_sp, fiber_end, f);
 }
 
 /* Its first poll: takes a stack. */
-static struct fiber *
+static __rte_noinline struct fiber *
 begin(struct weir_fiber *task, const struct weir_context *ctx)
 {
 	size_t size = task->stack_size;
@@ -100,22 +119,6 @@ begin(struct weir_fiber *task, const struct weir_context *ctx)
 	return f;
 }
 
-/* F1 */
-static int
-end(struct fiber *f)
-{
-	struct weir_fiber *task = f->task;
-	int rc = f->rc;
-
-	if (task->stack_measure)
-		task->reserved_used = (uint32_t)weir__stack_used(f->stack);
-	task->reserved = NULL;
-	sanitizers_destroy(&f->sanitizers);
-	weir__stack_put(f->stack);
-	/* There is nothing left to poll. */
-	return rc != WEIR_PENDING ? rc : -EPROTO;
-}
-
 int
 weir_fiber_poll(struct weir_context *ctx, void *state)
 {
@@ -128,8 +131,7 @@ weir_fiber_poll(struct weir_context *ctx, void *state)
 			return -rte_errno;
 	}
 	f->ctx = ctx;
-	enter(f);
-	return f->ended ? end(f) : WEIR_PENDING;
+	return enter(f);
 }
 
 void
@@ -137,13 +139,15 @@ weir_fiber_drop(void *state)
 {
 	struct weir_fiber *task = state;
 	struct fiber *f = task->reserved;
+	int rc;
 
 	if (f == NULL)
 		return;
 	f->ctx = NULL;
-	enter(f);
-	WEIR_ASSERT(f->ended, "F2: a fiber that was dropped has ended");
-	end(f);
+	rc = enter(f);
+	WEIR_ASSERT(rc != WEIR_PENDING,
+		    "F2: a fiber that was dropped has ended");
+	RTE_SET_USED(rc);
 }
 
 /* The calling thread's fiber, if it is this one. Never inlined: F4. */
@@ -156,14 +160,31 @@ inside(const struct weir_fiber *task)
 }
 
 /* And it has its turn, which it has not while a function blocks its thread. */
-static __rte_noinline struct fiber *
-in_poll(const struct weir_fiber *task)
+static __rte_always_inline struct fiber *
+having_its_turn(const struct weir_fiber *task)
 {
 	struct fiber *f = weir__fiber;
 	const struct core *c = weir__core;
 
 	if (f == NULL || f->task != task || c == NULL || f->ctx != &c->ctx)
 		return NULL;
+	return f;
+}
+
+/* F4 */
+static __rte_noinline struct fiber *
+in_poll(const struct weir_fiber *task)
+{
+	return having_its_turn(task);
+}
+
+static __rte_noinline struct fiber *
+out_of_poll(const struct weir_fiber *task)
+{
+	struct fiber *f = having_its_turn(task);
+
+	if (likely(f != NULL))
+		weir__fiber = f->outer;
 	return f;
 }
 
@@ -194,11 +215,15 @@ weir_fiber_may_wait(const struct weir_fiber *fiber)
 int
 weir_fiber_suspend(struct weir_fiber *fiber)
 {
-	struct fiber *f = in_poll(fiber);
+	struct fiber *f = out_of_poll(fiber);
+	int rc;
 
 	if (unlikely(f == NULL))
 		return refused(inside(fiber));
-	return leave(f, false);
+	sanitizers_leave(&f->sanitizers, false);
+	rc = weir__fiber_switch(&f->sp, f->caller_sp, WEIR_PENDING);
+	sanitizers_resumed(&f->sanitizers);
+	return rc;
 }
 
 int

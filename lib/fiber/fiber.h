@@ -18,7 +18,6 @@ struct fiber {
 	struct fiber *outer;	  /* which the calling thread was in */
 	unsigned int late;	  /* awaits since it was cancelled */
 	int rc;
-	bool ended;
 	struct switch_sanitizers sanitizers;
 };
 

@@ -18,6 +18,7 @@
 struct switch_sanitizers {
 #ifdef STACK_ASAN
 	void *fake; /* the frames that it keeps elsewhere */
+	void *caller_fake;
 	const void *caller_low;
 	size_t caller_size;
 #endif
@@ -48,29 +49,26 @@ sanitizers_destroy(struct switch_sanitizers *s)
 }
 
 /* Around a switch to the stack, on the caller's. */
-static inline void *
+static inline void
 sanitizers_enter(struct switch_sanitizers *s, const struct stack *to)
 {
-	void *fake = NULL;
-
 	(void)s;
 	(void)to;
 #ifdef STACK_ASAN
-	__sanitizer_start_switch_fiber(&fake, to->low, to->size);
+	__sanitizer_start_switch_fiber(&s->caller_fake, to->low, to->size);
 #endif
 #ifdef RACE_TSAN
 	s->caller_tsan = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(s->tsan, 0);
 #endif
-	return fake;
 }
 
 static inline void
-sanitizers_entered(void *fake)
+sanitizers_entered(const struct switch_sanitizers *s)
 {
-	(void)fake;
+	(void)s;
 #ifdef STACK_ASAN
-	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
+	__sanitizer_finish_switch_fiber(s->caller_fake, NULL, NULL);
 #endif
 }
 

@@ -92,6 +92,50 @@ weir__fiber_switch:
 	.cfi_endproc
 	.size	weir__fiber_switch, . - weir__fiber_switch
 
+	.globl	weir__fiber_finish
+	.hidden	weir__fiber_finish
+	.type	weir__fiber_finish, @function
+	.p2align 4
+weir__fiber_finish:
+	.cfi_startproc
+	movq	%rdi, %rsp
+	/* The size of struct switch_frame, and what it has where. */
+	.cfi_def_cfa rsp, 64
+	.cfi_offset rbp, -16
+	.cfi_offset rbx, -24
+	.cfi_offset r12, -32
+	.cfi_offset r13, -40
+	.cfi_offset r14, -48
+	.cfi_offset r15, -56
+	movq	%rsi, %rcx
+	movq	%rdx, %rdi
+	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r15
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r15
+	popq	%r14
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r14
+	popq	%r13
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r13
+	popq	%r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r12
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	/* As if it were called where the stack was left. */
+	jmp	*%rcx
+	.cfi_endproc
+	.size	weir__fiber_finish, . - weir__fiber_finish
+
 	.globl	weir__fiber_start
 	.hidden	weir__fiber_start
 	.type	weir__fiber_start, @function
@@ -190,6 +234,60 @@ weir__fiber_switch:
 	ret
 	.cfi_endproc
 	.size	weir__fiber_switch, . - weir__fiber_switch
+
+	.globl	weir__fiber_finish
+	.hidden	weir__fiber_finish
+	.type	weir__fiber_finish, %function
+	.p2align 4
+weir__fiber_finish:
+	.cfi_startproc
+	mov	sp, x0
+	/* The size of struct switch_frame, and what it has where. */
+	.cfi_def_cfa sp, 176
+	.cfi_offset x19, -176
+	.cfi_offset x20, -168
+	.cfi_offset x21, -160
+	.cfi_offset x22, -152
+	.cfi_offset x23, -144
+	.cfi_offset x24, -136
+	.cfi_offset x25, -128
+	.cfi_offset x26, -120
+	.cfi_offset x27, -112
+	.cfi_offset x28, -104
+	.cfi_offset x29, -96
+	.cfi_offset x30, -88
+	mov	x16, x1
+	mov	x0, x2
+	ldr	x10, [sp, #160]
+	msr	fpcr, x10
+	ldp	x19, x20, [sp, #0]
+	ldp	x21, x22, [sp, #16]
+	ldp	x23, x24, [sp, #32]
+	ldp	x25, x26, [sp, #48]
+	ldp	x27, x28, [sp, #64]
+	ldp	x29, x30, [sp, #80]
+	ldp	d8, d9, [sp, #96]
+	ldp	d10, d11, [sp, #112]
+	ldp	d12, d13, [sp, #128]
+	ldp	d14, d15, [sp, #144]
+	.cfi_restore x19
+	.cfi_restore x20
+	.cfi_restore x21
+	.cfi_restore x22
+	.cfi_restore x23
+	.cfi_restore x24
+	.cfi_restore x25
+	.cfi_restore x26
+	.cfi_restore x27
+	.cfi_restore x28
+	.cfi_restore x29
+	.cfi_restore x30
+	add	sp, sp, #176
+	.cfi_adjust_cfa_offset -176
+	/* As if it were called where the stack was left. */
+	br	x16
+	.cfi_endproc
+	.size	weir__fiber_finish, . - weir__fiber_finish
 
 	.globl	weir__fiber_start
 	.hidden	weir__fiber_start

@@ -30,11 +30,24 @@ struct switch_frame {
 /*
  * Saves the caller's registers on its stack, and where they are in *save; goes
  * on where the other stack was left, with that value as what this call returned
- * there. The CPU expects calls to return where they were made: it has one surprise
- * less from a caller that does nothing behind this one.
+ * there.
+ *
+ * The CPU expects calls to return in the order in which they were made, and a
+ * switch is a surprise to it. On x86 this one leaves with a jump, which it can
+ * foresee. But what a caller returns by after it is a surprise again, so that
+ * both who enter and who leave a stack had best call this last: then the
+ * compiler makes that a jump, too, and it is their callers that are returned to.
  */
 int
 weir__fiber_switch(void **save, void *to, int value);
+
+/*
+ * Goes on where the other stack was left, for ever, and there, on that stack,
+ * calls a function; what that returns is what the switch returned there. So it
+ * may give away the stack that this is called on.
+ */
+void
+weir__fiber_finish(void *to, int (*fn)(void *arg), void *arg);
 
 /* Calls a function with an argument, both in registers. It never returns. */
 void

@@ -61,7 +61,7 @@ def expect_order(found, names):
 
 
 # What is between the fiber's functions and the worker's loop.
-BELOW = ["fiber_main", "<signal", "weir_fiber_poll", "weir__worker_main"]
+BELOW = ["fiber_main", "<signal", "weir__worker_main"]
 
 
 def backtrace_at_first():
@@ -79,12 +79,20 @@ def backtrace_inside_a_wait():
                   "fiber_run", *BELOW])
 
 
+def backtrace_at_its_end():
+    """By then the thread is on the worker's stack."""
+    found = frames("fiber_end")
+    expect_order(found, ["fiber_end", "weir__worker_main"])
+    check("fiber_main" not in found, f"still on it: {' '.join(found)}")
+
+
 def main():
     tap = Tap()
     tap.run("a job gives the same in each form", same_result)
     tap.run("gdb sees through a fiber's first frame", backtrace_at_first)
     tap.run("and after waits", backtrace_after_waits)
     tap.run("and inside of one", backtrace_inside_a_wait)
+    tap.run("and behind its last", backtrace_at_its_end)
     tap.finish()
 
 
