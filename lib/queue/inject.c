@@ -3,8 +3,8 @@
 /*
  * A bounded rte_ring, and behind it an unbounded list for when it is full. An
  * inbox has the list alone: two cache lines cross to another worker then, the
- * list's top and the task's own, and not those of a ring's two ends and entry.
- * A ring serves those better who take a few of many each.
+ * list's top and the task's own, each once, and not those of a ring's two ends and
+ * entry. A ring serves those better who take a few of many each.
  *
  * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
  * synchronization modes"), with the largest head-tail distance: a thread that
@@ -19,12 +19,15 @@
  * I2 While anything is spilled, pushes go to the list, so that the older
  *    entries, in the ring, come out first. The order is open between pushers
  *    that race with the change, and for a popper that meets it.
- * I3 `spilled` is raised after a push to the list and lowered after a pop: so
- *    whoever sees an entry counted need not wait for a pusher that was
- *    preempted. It is below zero while an entry has been taken that is not
- *    counted yet; its pusher's fence and look (I4) come after it has been.
+ * I3 Where something is spilled and its push is over, whoever looks sees it on the
+ *    list or that there is a stash, also while a popper carries it from one to the
+ *    other. What is seen there can be popped: nobody waits for a pusher that was
+ *    preempted.
  * I4 What is pushed while the queue is being finished is dropped either by
  *    finish or by its pusher.
+ * I5 Spilled entries are counted after their push and after their pop, each on a
+ *    line that nobody waits for, so that a push is but one change of what the
+ *    popper watches. The difference is late, and may be below zero for a moment.
  */
 
 #include <errno.h>
@@ -44,8 +47,10 @@ weir__inject_init(struct inject *q, const char *name, unsigned int size,
 	q->ring = NULL;
 	atomic_u32_store(&q->state, INJECT_OPEN, RELAXED);
 	atomic_ptr_store(&q->spill, NULL, RELAXED);
-	atomic_u64_store(&q->spilled, 0, RELAXED);
+	atomic_u64_store(&q->pushed, 0, RELAXED);
 	lock_init(&q->stash_lock);
+	atomic_u32_store(&q->stashed, 0, RELAXED);
+	atomic_u64_store(&q->popped, 0, RELAXED);
 	task_chain_init(&q->stash);
 	if (size == 0)
 		return 0;
@@ -80,7 +85,11 @@ push_ring(struct inject *q, struct task *const *tasks, unsigned int n)
 static void
 push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
 {
-	void *top = atomic_ptr_load(&q->spill, RELAXED);
+	/*
+	 * That it is empty is a guess, and mostly right where the popper waits. A look
+	 * would have the line come twice: to be read, and then to be written.
+	 */
+	void *top = NULL;
 	unsigned int i;
 
 	/* The stack has its youngest entry on top. */
@@ -91,7 +100,7 @@ push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
 		/* [inject:A1] the links before the top. */
 	} while (!atomic_ptr_cas(&q->spill, &top, tasks[n - 1], RELEASE,
 				 RELAXED));
-	atomic_u64_fetch_add(&q->spilled, n, RELAXED);
+	atomic_u64_fetch_add(&q->pushed, n, RELAXED);
 }
 
 static void
@@ -116,7 +125,7 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 		return true;
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) != INJECT_OPEN))
 		return false;
-	if (q->ring != NULL && atomic_u64_load(&q->spilled, RELAXED) == 0)
+	if (q->ring != NULL && !inject_has_spilled(q))
 		done = push_ring(q, tasks, n);
 	if (done < n)
 		push_spill(q, tasks + done, n - done);
@@ -139,8 +148,9 @@ refill_stash(struct inject *q)
 {
 	struct task *t, *next;
 
-	/* [inject:A1] */
-	t = atomic_ptr_exchange(&q->spill, NULL, ACQUIRE);
+	atomic_u32_store(&q->stashed, 1, RELAXED);
+	/* [inject:A1], and [inject:A2]: who sees it empty sees the store above. */
+	t = atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
 	for (; t != NULL; t = next) {
 		next = t->next;
 		t->next = q->stash.first;
@@ -161,9 +171,9 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 		refill_stash(q);
 	while (i < n && q->stash.n > 0)
 		tasks[i++] = task_chain_pop(&q->stash);
+	atomic_u32_store(&q->stashed, q->stash.n > 0, RELAXED);
+	atomic_u64_add_owner(&q->popped, i);
 	lock_release(&q->stash_lock);
-	if (i > 0)
-		atomic_u64_fetch_sub(&q->spilled, i, RELAXED);
 	return i;
 }
 
@@ -177,9 +187,19 @@ weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
 						    NULL);
 	for (i = 0; i < got; i++)
 		race_acquire(&tasks[i]->next); /* the ring */
-	if (got < n && inject_spilled(q) > 0)
+	if (got < n && inject_has_spilled(q))
 		got += pop_spill(q, tasks + got, n - got);
 	return got;
+}
+
+unsigned int
+weir__inject_len(const struct inject *q)
+{
+	uint64_t popped = atomic_u64_load(&q->popped, RELAXED);
+	int64_t n = (int64_t)(atomic_u64_load(&q->pushed, RELAXED) - popped);
+
+	return (n > 0 ? (unsigned int)n : 0) +
+	       (q->ring != NULL ? rte_ring_count(q->ring) : 0);
 }
 
 void

@@ -8,6 +8,7 @@
  * a private one, its inbox, for each worker. See inject.c.
  */
 
+#include <rte_prefetch.h>
 #include <rte_ring.h>
 
 #include "base/lock.h"
@@ -24,12 +25,17 @@ struct inject {
 	struct rte_ring *ring; /* NULL: all are spilled */
 	struct atomic_u32 state;
 
-	/* Written when the ring is full or there is none. */
+	/* Written when the ring is full or there is none, and when it is taken. */
 	struct atomic_ptr spill weir_cache_aligned;
-	struct atomic_u64 spilled;
 
-	/* Written by poppers of the spill list. */
+	/* Written by pushers onto the list only. */
+	struct atomic_u64 pushed weir_cache_aligned;
+
+	/* Written by poppers of the list. */
 	struct lock stash_lock weir_cache_aligned;
+	struct atomic_u32
+		stashed; /* something is in the stash, or about to be */
+	struct atomic_u64 popped;
 	struct task_chain stash;
 };
 
@@ -54,23 +60,30 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n);
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
 
-/* Of the list, as far as their pushes are over (I3). */
-static inline unsigned int
-inject_spilled(const struct inject *q)
+/* Is anything on the list, or in the stash (I3)? Any thread. */
+static inline bool
+inject_has_spilled(const struct inject *q)
 {
-	int64_t n = (int64_t)atomic_u64_load(&q->spilled, RELAXED);
+	/* [inject:A2] in this order. */
+	const void *top = atomic_ptr_load(&q->spill, ACQUIRE);
 
-	return n > 0 ? (unsigned int)n : 0;
+	/* Who asks will take it: its line comes meanwhile. */
+	if (top != NULL)
+		rte_prefetch0(top);
+	return top != NULL || atomic_u32_load(&q->stashed, RELAXED) != 0;
 }
 
-/* Entries; at once old. Any thread. */
-static inline unsigned int
-weir__inject_len(const struct inject *q)
+/* Is there anything to pop? At once old. Any thread. */
+static inline bool
+inject_pending(const struct inject *q)
 {
-	unsigned int n = inject_spilled(q);
-
-	return q->ring != NULL ? n + rte_ring_count(q->ring) : n;
+	return (q->ring != NULL && !rte_ring_empty(q->ring)) ||
+	       inject_has_spilled(q);
 }
+
+/* Entries, as far as they are counted (I5); at once old. Any thread. */
+unsigned int
+weir__inject_len(const struct inject *q);
 
 /* Refuses what comes from here on. Any thread. */
 void

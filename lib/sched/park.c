@@ -41,7 +41,7 @@ has_tasks(const struct core *c)
 {
 	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
 	       weir__run_queue_len_any(&c->worker->queue) > 0 ||
-	       weir__inject_len(&c->worker->inbox) > 0;
+	       inject_pending(&c->worker->inbox);
 }
 
 /* What a sleeper does beside polling; true if it should get up. */

@@ -17,6 +17,8 @@
  *    sources and timers, and take what its inject queue has.
  */
 
+#include <limits.h>
+
 #include <rte_cycles.h>
 
 #include "sched/scheduler.h"
@@ -66,13 +68,12 @@ worth_looking(const struct node *node)
 }
 
 /*
- * As many as a fair share, and half of what fits at most: a full queue would give
- * half of its tasks back for the next that is woken.
+ * Of n, as many as make half of what fits at most: a full queue would give half of
+ * its tasks back for the next that is woken.
  */
 static unsigned int
-share(const struct core *c, const struct inject *q, unsigned int workers)
+fitting(const struct core *c, unsigned int n)
 {
-	unsigned int n = weir__inject_len(q) / workers + 1;
 	unsigned int room = weir__run_queue_room_owner(&c->worker->queue);
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
@@ -80,31 +81,30 @@ share(const struct core *c, const struct inject *q, unsigned int workers)
 	return RTE_MIN(n, room / 2 + 1);
 }
 
-/* Pops a share of an inject queue. Returns how many. */
+/* Pops as many as fit of n. Returns how many. */
 static unsigned int
-pop_share(struct core *c, struct inject *q, unsigned int workers,
-	  struct task *tasks[RUN_QUEUE_SIZE / 2])
+pop_fitting(struct core *c, struct inject *q, unsigned int n,
+	    struct task *tasks[RUN_QUEUE_SIZE / 2])
 {
-	unsigned int n;
-
-	if (weir__inject_len(q) == 0)
-		return 0;
-	n = weir__inject_pop(q, tasks, share(c, q, workers));
+	n = weir__inject_pop(q, tasks, fitting(c, n));
 	if (n > 0)
 		counter_add(&c->worker->counters, injected, n);
 	return n;
 }
 
 /*
- * Takes a batch of a node's: the first task is returned, the others are queued.
- * None is bound to a worker (H1), so none need be looked at.
+ * Takes a fair share of a node's: the first task is returned, the others are
+ * queued. None is bound to a worker (H1), so none need be looked at.
  */
 static struct task *
 take_batch(struct core *c, struct inject *q, unsigned int workers)
 {
 	struct task *tasks[RUN_QUEUE_SIZE / 2];
-	unsigned int n = pop_share(c, q, workers, tasks);
+	unsigned int n;
 
+	if (!inject_pending(q))
+		return NULL;
+	n = pop_fitting(c, q, weir__inject_len(q) / workers + 1, tasks);
 	if (n == 0)
 		return NULL;
 	weir__schedule_batch(c, tasks + 1, n - 1);
@@ -116,8 +116,11 @@ static struct task *
 take_inbox(struct core *c)
 {
 	struct task *tasks[RUN_QUEUE_SIZE / 2];
-	unsigned int i, n = pop_share(c, &c->worker->inbox, 1, tasks);
+	unsigned int i, n;
 
+	if (!inject_pending(&c->worker->inbox))
+		return NULL;
+	n = pop_fitting(c, &c->worker->inbox, UINT_MAX, tasks);
 	if (n == 0)
 		return NULL;
 	for (i = 1; i < n; i++)
@@ -265,7 +268,7 @@ weir__work_pending(const struct worker *w)
 	const struct weir_runtime *rt = w->rt;
 	unsigned int i, backlog;
 
-	if (weir__inject_len(&w->node->inject) > 0)
+	if (inject_pending(&w->node->inject))
 		return true;
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *v = rt->workers[i];

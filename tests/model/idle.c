@@ -105,7 +105,7 @@ MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
 	weir__idle_start_searching(&idle);
 	model_thread("pusher", push_outside, NULL);
 	model_check(weir__idle_sleep(&idle, 0, true));
-	found = atomic_u64_load(&inject.spilled, RELAXED) > 0;
+	found = inject_pending(&inject);
 	model_join_all();
 	model_check(found || weir__idle_claimed(&idle, 0));
 	model_check(weir__inject_pop(&inject, tasks, 2) == 2);

@@ -104,7 +104,7 @@ end(void)
 	model_join_all();
 	while (pop(4) > 0)
 		;
-	model_check(atomic_u64_load(&queue->spilled, RELAXED) == 0);
+	model_check(weir__inject_len(queue) == 0);
 	for (p = 0; p < 2; p++)
 		rig_check_seen_from(p * TASKS_EACH, next_of[p]);
 	weir__inject_fini(queue);
@@ -163,6 +163,16 @@ MODEL(inject_spill_two, "two pushers that spill", 3, 3)
 	model_thread("pusher", push_one, (void *)0);
 	model_thread("other", push_one, (void *)1);
 	pop(2);
+	end();
+}
+
+/* I3: of what is on the way into the stash, one is left there. */
+MODEL(inject_transit, "what is spilled is seen while it is carried", 3, 3)
+{
+	begin(2);
+	push_burst(0, 3);
+	model_thread("popper", pop_two, NULL);
+	model_check(inject_has_spilled(queue));
 	end();
 }
 

@@ -466,7 +466,7 @@ pusher_that_is_late_drops_what_it_pushed(void **state)
 		init(&r.q);
 		assert_int_equal(pthread_create(&thread, NULL, push_long, &r),
 				 0);
-		/* What is to be spilled is counted first (I3). */
+		/* What has room in the ring is there, and the rest on the way. */
 		rig_wait_until(weir__inject_len(&r.q) >= RING);
 		weir__inject_close(&r.q);
 		weir__inject_finish(&r.q);
