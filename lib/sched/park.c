@@ -19,10 +19,15 @@
  *    awake, it sleeps no longer than a poller would go without a look at the
  *    others' queues; and never so long that a worker which got stuck meanwhile
  *    is left alone for good.
+ * Q6 A worker whose last wait was short polls for as long as a short wait takes
+ *    before it says that it sleeps: to say so and to take it back are changes of
+ *    words that the workers of its node share. Nobody tells it of others' work
+ *    meanwhile, so it looks by itself, after growing pauses.
  */
 
 #include <errno.h>
 
+#include <rte_bitops.h>
 #include <rte_cycles.h>
 
 #include "base/race.h"
@@ -44,9 +49,9 @@ has_tasks(const struct core *c)
 	       inject_pending(&c->worker->inbox);
 }
 
-/* What a sleeper does beside polling; true if it should get up. */
+/* What a worker that waits does; true if it has something to do of its own. */
 static bool
-poll_asleep(struct core *c)
+poll_waiting(struct core *c)
 {
 	unsigned int fired = 0;
 	bool timers;
@@ -197,6 +202,43 @@ note_idleness(struct core *c)
 	c->idle_since = c->now;
 }
 
+/* It waits no longer, since the last poll. */
+static void
+end_wait(struct core *c)
+{
+	struct worker *w = c->worker;
+
+	/* Neither task time nor busy. */
+	c->busy_since = c->now;
+	c->tuned_at = c->last_poll;
+	c->tuned_tick = c->tick;
+	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
+		weir__notify(w->node, &w->queue);
+}
+
+bool
+weir__linger(struct core *c)
+{
+	struct worker *w = c->worker;
+	bool found = poll_waiting(c);
+	uint64_t begin = c->now;
+	unsigned int n;
+
+	count_busy(c, begin);
+	note_idleness(c);
+	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
+		if (rte_is_power_of_2(n) && weir__work_pending(w))
+			break;
+		atomic_pause();
+		found = poll_waiting(c);
+	}
+	c->lingers = c->now - begin < w->rt->linger;
+	/* It has looked at the clock just now. */
+	c->next_look = c->tick + 2;
+	end_wait(c);
+	return found;
+}
+
 /*
  * Parks until there is something to run here or a notifier calls.
  */
@@ -206,7 +248,7 @@ weir__park(struct core *c)
 	struct worker *w = c->worker;
 	struct idle *idle = &w->node->idle;
 	const struct weir_runtime *rt = w->rt;
-	uint64_t pause = rt->recheck_min, recheck, rescue, far;
+	uint64_t pause = rt->recheck_min, recheck, rescue, far, begin;
 	bool last;
 
 	counter_add(&w->counters, parks, 1);
@@ -223,11 +265,12 @@ weir__park(struct core *c)
 	c->now = rte_rdtsc();
 	count_busy(c, c->now);
 	note_idleness(c);
+	begin = c->now;
 	rescue = c->now + rt->max_poll_gap;
 	far = c->now + rt->cross_node_age;
 	recheck = c->now + pause;
 	while (!weir__idle_claimed(idle, w->idle_bit)) {
-		if (poll_asleep(c)) {
+		if (poll_waiting(c)) {
 			c->searching = weir__idle_wake_self(idle, w->idle_bit);
 			/* It has looked at the clock just now. */
 			c->next_look = c->tick + 2;
@@ -255,14 +298,10 @@ weir__park(struct core *c)
 	/* Who was claimed at once has not polled. */
 	c->next_look = c->tick + 1;
 awake:
+	c->lingers = c->now - begin < rt->linger;
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
-	/* Sleep is neither task time nor busy. */
-	c->busy_since = c->now;
-	c->tuned_at = c->last_poll;
-	c->tuned_tick = c->tick;
-	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
-		weir__notify(w->node, &w->queue);
+	end_wait(c);
 }
 
 void

@@ -30,6 +30,11 @@
 #define OWNER (UINT64_C(1) << 62)
 #define INJECT_TARGET_US 200
 #define CLOCK_TARGET_US 1
+/*
+ * Smaller: workers that wait for each other say each time that they sleep. Larger:
+ * more of the waits during which others' work is looked for and not told of.
+ */
+#define LINGER_US 2
 #define RECHECK_MIN_US 2
 #define RECHECK_MAX_US 1000
 /* Before the first measurement: about a microsecond a poll. */
@@ -245,6 +250,7 @@ create_empty(const struct weir_options *options)
 	rt->cross_node_age = options->cross_node_age_us * us;
 	rt->inject_target = INJECT_TARGET_US * us;
 	rt->clock_target = CLOCK_TARGET_US * us;
+	rt->linger = LINGER_US * us;
 	rt->recheck_min = RECHECK_MIN_US * us;
 	rt->recheck_max = RECHECK_MAX_US * us;
 	rt->adaptive_poll = options->adaptive_poll_us * us;

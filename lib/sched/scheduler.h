@@ -89,6 +89,7 @@ struct core {
 	 * tells at the end.
 	 */
 	bool looking;
+	bool lingers; /* its last wait was short (park.c, Q6) */
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
@@ -180,6 +181,7 @@ struct weir_runtime {
 	uint64_t cross_node_age;
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t clock_target;	/* and at the clock */
+	uint64_t linger;	/* cycles of a short wait */
 	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
 	uint64_t recheck_max;
 	uint64_t adaptive_poll;	 /* TSC cycles without work before it pauses */
@@ -407,7 +409,12 @@ fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 	return true;
 }
 
-/* park.c */
+/*
+ * park.c: what to do before a search if the last wait was short (Q6). True if there
+ * is something to do of its own.
+ */
+bool
+weir__linger(struct core *c);
 void
 weir__park(struct core *c);
 

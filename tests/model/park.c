@@ -174,6 +174,27 @@ MODEL(park_last, "who gives up as the last one looks again", 3, 0)
 	end(1);
 }
 
+/* Q6 */
+MODEL(park_linger,
+      "who lingers is told of nothing, and looks again as the last one", 3, 0)
+{
+	workers_begin(2, WEIR_PARK_PAUSE, WORKERS_PATIENT | WORKERS_LINGER);
+	workers_drive(1);
+	workers_enter(0);
+	place(0);
+	end(1);
+}
+
+MODEL(park_linger_inbox, "who lingers and goes to the kernel finds its inbox",
+      2, 2)
+{
+	workers_begin(1, WEIR_PARK_INTERRUPT,
+		      WORKERS_NO_MEMBARRIER | WORKERS_LINGER);
+	workers_drive(0);
+	weir__place(workers_bound_task(0, 0));
+	end(1);
+}
+
 MODEL(park_wave, "who finds something has another one search on", 2, 0)
 {
 	workers_begin(3, WEIR_PARK_PAUSE, WORKERS_PATIENT);

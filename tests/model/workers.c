@@ -75,8 +75,10 @@ workers_make_inject(struct inject *q, unsigned int capacity)
 }
 
 static void
-make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
+make_worker(unsigned int i, unsigned int n, enum weir_park park,
+	    unsigned int kind)
 {
+	bool apart = kind & WORKERS_APART;
 	struct worker *w = model_alloc(sizeof(*w));
 	unsigned int v, k = 0;
 
@@ -90,6 +92,7 @@ make_worker(unsigned int i, unsigned int n, bool apart, enum weir_park park)
 	w->core->worker = w;
 	w->core->ctx.core = w->core;
 	w->core->idle_polls = UINT64_MAX;
+	w->core->lingers = kind & WORKERS_LINGER;
 	w->victims = model_alloc(WORKERS_MAX * sizeof(*w->victims));
 	w->tier_end = model_alloc(sizeof(*w->tier_end));
 	w->steals_from = model_alloc(WORKERS_MAX * sizeof(*w->steals_from));
@@ -155,7 +158,7 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int kind)
 	for (i = 0; i < rt->nb_nodes; i++)
 		make_node(i, rt->nb_nodes, apart ? 1 : n);
 	for (i = 0; i < n; i++)
-		make_worker(i, n, apart, park);
+		make_worker(i, n, park, kind);
 }
 
 static struct task *
@@ -260,6 +263,8 @@ drive(void *arg)
 			weir__poll_sources(c, rte_rdtsc());
 			t = next_task(c);
 		}
+		if (t == NULL && c->lingers && !c->searching && weir__linger(c))
+			continue;
 		if (t == NULL)
 			t = weir__search(c);
 		if (t != NULL) {

@@ -26,6 +26,8 @@ enum workers_kind {
 	WORKERS_NO_MEMBARRIER = 2,
 	/* Each has a node of its own, whose work is worth taking at once. */
 	WORKERS_APART = 4,
+	/* Their last wait was short. */
+	WORKERS_LINGER = 8,
 };
 
 /* n workers, awake, which wait by that policy; kind: of enum workers_kind. */

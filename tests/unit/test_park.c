@@ -751,13 +751,21 @@ block_on_wait(void *arg)
 }
 
 static pthread_t
-start_driver(struct atomic_u32 *rc)
+start_driver_awake(struct atomic_u32 *rc)
 {
 	pthread_t driver;
 
 	rig_set(rc, 1);
 	assert_int_equal(pthread_create(&driver, NULL, block_on_wait, rc), 0);
 	rig_wait_until(atomic_ptr_load(&rig.waker, ACQUIRE) != NULL);
+	return driver;
+}
+
+static pthread_t
+start_driver(struct atomic_u32 *rc)
+{
+	pthread_t driver = start_driver_awake(rc);
+
 	await_all_asleep();
 	return driver;
 }
@@ -802,6 +810,52 @@ driver_that_sleeps_is_woken_by_shutdown(void **state)
 	pthread_t driver = start_driver(&rc);
 
 	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	rig_wait_until(rig_get(&rc) == (uint32_t)-ECANCELED);
+	pthread_join(driver, NULL);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+/* The last wait of its driver was short, and every wait is. */
+static int
+setup_lingering(void **state)
+{
+	setup_current(state);
+	rig.rt->linger = UINT64_MAX;
+	rig.rt->workers[0]->core->lingers = true;
+	return 0;
+}
+
+/* Each time both somebody's to take and its own. */
+static void
+driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+	struct weir_worker_stats stats;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		weir_waker_wake(rig_take_waker(&rig.waker));
+		assert_int_equal(rig_join(rig_spawn_on(rig.rt, 0, &rig_done_ops,
+						       &rig.told),
+					  NULL),
+				 0);
+	}
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	rig_wait_until(rig_get(&rc) == 0);
+	pthread_join(driver, NULL);
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	assert_int_equal(stats.parks, 0);
+}
+
+static void
+driver_that_lingers_is_stopped_by_shutdown(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
 	rig_wait_until(rig_get(&rc) == (uint32_t)-ECANCELED);
 	pthread_join(driver, NULL);
 	weir_waker_drop(rig_take_waker(&rig.waker));
@@ -854,6 +908,10 @@ main(void)
 			setup_current, 0),
 		TEST_IN(driver_that_sleeps_is_woken_by_shutdown, setup_current,
 			0),
+		TEST_IN(driver_that_lingers_finds_what_comes_and_does_not_park,
+			setup_lingering, 0),
+		TEST_IN(driver_that_lingers_is_stopped_by_shutdown,
+			setup_lingering, 0),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
