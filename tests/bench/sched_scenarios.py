@@ -105,7 +105,7 @@ SCENARIOS = {
                 "100 trips", "ns/trip", {1: [peer("tokio", 4.0), *peers("smol", FLOOR)],
                                          2: peers("tokio", "smol")}),
     **scenarios("cross_wake", "tasks on two workers wake each other",
-                "ns/trip", {2: [peer("rte_ring", 1 / 1.15), peer("tokio")]}),
+                "ns/trip", {2: [peer("rte_ring", 1 / 1.15), *peers("tokio", FLOOR)]}),
     **scenarios("fan_out_steal", "a task spawns 100,000 tasks of a "
                 "microsecond; the share of CPU time that they get", "share",
                 {2: peers("tbb", "tokio", "smol", "go", FLOOR)},

@@ -406,6 +406,7 @@ join_tells_its_own_end_from_the_childs(void **state)
 	struct story s = { .late = 0 }, t = { .late = 0 };
 	struct weir_join *join = spawn_join(&s, child);
 	unsigned int result = 0;
+	struct weir_waker *w;
 
 	weir_waker_drop(rig_take_waker(&rig.waker));
 	weir_abort_task(abort);
@@ -420,8 +421,9 @@ join_tells_its_own_end_from_the_childs(void **state)
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 	expect_end(&t);
 	assert_false(weir_abort_ended(abort));
+	w = rig_take_waker(&rig.waker);
 	rig_set(&rig.go, 1);
-	weir_waker_wake(rig_take_waker(&rig.waker));
+	weir_waker_wake(w);
 	rig_wait_until(weir_abort_ended(abort));
 	weir_abort_drop(abort);
 	rig_wait_until(rig_get(&rig.log.results_dropped) == 1);

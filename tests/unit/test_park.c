@@ -832,6 +832,7 @@ driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
 	struct atomic_u32 rc;
 	pthread_t driver = start_driver_awake(&rc);
 	struct weir_worker_stats stats;
+	struct weir_waker *w;
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -841,8 +842,9 @@ driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
 					  NULL),
 				 0);
 	}
+	w = rig_take_waker(&rig.waker);
 	rig_set(&rig.go, 1);
-	weir_waker_wake(rig_take_waker(&rig.waker));
+	weir_waker_wake(w);
 	rig_wait_until(rig_get(&rc) == 0);
 	pthread_join(driver, NULL);
 	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);

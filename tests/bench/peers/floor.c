@@ -15,6 +15,7 @@
  * has. Who waits for what runs next needs none.
  */
 
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -39,6 +40,7 @@
 #define WAITERS 1000000u
 #define SPINS 100000u
 #define SPIN_STEPS 470u
+#define WAKES 100000u
 #define ROUNDS_NS UINT64_C(400000000)
 #define MOST_ROUNDS 10000u
 
@@ -469,6 +471,101 @@ fan_out_steal(unsigned int workers)
 	return (double)alone / (double)all;
 }
 
+/* A task that is bound to a CPU, and the list of what others send there. */
+struct side {
+	struct cell task;
+	_Alignas(128) _Atomic(struct cell *) inbox;
+};
+
+static struct side sides[2];
+static _Alignas(128) atomic_uint_fast64_t turn;
+
+static void
+wake(struct side *s)
+{
+	struct cell *top = NULL;
+
+	swap(&s->task.state);
+	do
+		s->task.next = top;
+	while (!atomic_compare_exchange_weak(&s->inbox, &top, &s->task));
+}
+
+static inline void
+pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Each turn wakes the other side. */
+static void
+take_turns(unsigned int me)
+{
+	struct side *s = &sides[me];
+	unsigned int i;
+
+	for (i = 0; i < WAKES; i++) {
+		while (atomic_load_explicit(&s->inbox, memory_order_acquire) ==
+		       NULL)
+			pause_cpu();
+		atomic_exchange(&s->inbox, NULL);
+		swap(&s->task.state);
+		atomic_store_explicit(&turn, turn + 1, memory_order_release);
+		wake(&sides[!me]);
+		/* It waits again. */
+		swap(&s->task.state);
+	}
+}
+
+/* Of those that this program may use. */
+static void
+run_on_nth_cpu(unsigned int nth)
+{
+	cpu_set_t all, one;
+	int cpu;
+
+	if (sched_getaffinity(getpid(), sizeof(all), &all) < 0)
+		exit(1);
+	CPU_ZERO(&one);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && nth-- == 0)
+			CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+		exit(1);
+}
+
+static void *
+be_side(void *arg)
+{
+	unsigned int me = arg != NULL;
+
+	run_on_nth_cpu(me);
+	take_turns(me);
+	return NULL;
+}
+
+/* The two ends of a trip. */
+static double
+cross_wake(void)
+{
+	pthread_t threads[2];
+	unsigned int i;
+
+	/* The last wake of the round before is still there. */
+	atomic_store(&sides[0].inbox, NULL);
+	wake(&sides[0]);
+	for (i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, be_side,
+			       i == 0 ? NULL : sides);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return WAKES;
+}
+
 static const struct {
 	const char *name;
 	double (*round)(void); /* returns how many of the unit it took */
@@ -479,6 +576,7 @@ static const struct {
 	{ "yield_many", yield_many },
 	{ "ping_pong_oneshot", ping_pong_oneshot },
 	{ "ping_pong_chan", ping_pong_chan },
+	{ "cross_wake", cross_wake },
 };
 
 static double
