@@ -19,7 +19,7 @@
  *    awake, it sleeps no longer than a poller would go without a look at the
  *    others' queues; and never so long that a worker which got stuck meanwhile
  *    is left alone for good.
- * Q6 A worker whose last wait was short polls for as long as a short wait takes
+ * Q6 A worker whose last waits were short polls for as long as a short wait takes
  *    before it says that it sleeps: to say so and to take it back are changes of
  *    words that the workers of its node share. Nobody tells it of others' work
  *    meanwhile, so it looks by itself, after growing pauses.
@@ -40,6 +40,12 @@
  * while all others sleep waits longer to be rescued.
  */
 #define LONG_SLEEP_MS 100
+
+/*
+ * Short waits in a row. Smaller: more of those are lingered for that come by chance
+ * and are the last. Larger: workers that wait for each other begin later.
+ */
+#define LINGER_AFTER 2
 
 static bool
 has_tasks(const struct core *c)
@@ -204,10 +210,12 @@ note_idleness(struct core *c)
 
 /* It waits no longer, since the last poll. */
 static void
-end_wait(struct core *c)
+end_wait(struct core *c, uint64_t begin)
 {
 	struct worker *w = c->worker;
+	bool was_short = c->now - begin < w->rt->linger;
 
+	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
 	c->busy_since = c->now;
 	c->tuned_at = c->last_poll;
@@ -220,10 +228,14 @@ bool
 weir__linger(struct core *c)
 {
 	struct worker *w = c->worker;
-	bool found = poll_waiting(c);
-	uint64_t begin = c->now;
+	uint64_t begin;
 	unsigned int n;
+	bool found;
 
+	if (c->short_waits < LINGER_AFTER)
+		return false;
+	found = poll_waiting(c);
+	begin = c->now;
 	count_busy(c, begin);
 	note_idleness(c);
 	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
@@ -232,10 +244,9 @@ weir__linger(struct core *c)
 		atomic_pause();
 		found = poll_waiting(c);
 	}
-	c->lingers = c->now - begin < w->rt->linger;
 	/* It has looked at the clock just now. */
 	c->next_look = c->tick + 2;
-	end_wait(c);
+	end_wait(c, begin);
 	return found;
 }
 
@@ -298,10 +309,9 @@ weir__park(struct core *c)
 	/* Who was claimed at once has not polled. */
 	c->next_look = c->tick + 1;
 awake:
-	c->lingers = c->now - begin < rt->linger;
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
-	end_wait(c);
+	end_wait(c, begin);
 }
 
 void

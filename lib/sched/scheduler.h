@@ -73,10 +73,11 @@ struct core {
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */
 	uint32_t tuned_tick;
-	uint32_t looked;     /* tick of the last look at the clock */
-	uint64_t mean_poll;  /* cycles a task poll takes, EWMA */
-	uint64_t idle_since; /* TSC; see park.c, Q3 */
-	uint64_t idle_polls; /* tasks polled until then */
+	uint32_t looked;      /* tick of the last look at the clock */
+	uint64_t mean_poll;   /* cycles a task poll takes, EWMA */
+	uint64_t idle_since;  /* TSC; see park.c, Q3 */
+	uint32_t short_waits; /* in a row, up to the last; see park.c, Q6 */
+	uint64_t idle_polls;  /* tasks polled until then */
 
 	bool lifo_slot;	       /* weir_options.lifo_slot */
 	bool from_slot;	       /* the running task came through the LIFO slot */
@@ -89,7 +90,6 @@ struct core {
 	 * tells at the end.
 	 */
 	bool looking;
-	bool lingers; /* its last wait was short (park.c, Q6) */
 	bool searching;
 	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
@@ -410,8 +410,8 @@ fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 }
 
 /*
- * park.c: what to do before a search if the last wait was short (Q6). True if there
- * is something to do of its own.
+ * park.c: waits before a search, if waits have been short (Q6). True if there is
+ * something to do of its own.
  */
 bool
 weir__linger(struct core *c);

@@ -278,8 +278,8 @@ weir__work_pending(const struct worker *w)
 		    (v->node == w->node || worth_crossing(v, backlog)))
 			return true;
 	}
-	for (i = 0; i < rt->nb_nodes; i++)
-		if (worth_looking(rt->nodes[i]))
+	for (i = 1; i < rt->nb_nodes; i++)
+		if (worth_looking(rt->nodes[w->node->near[i]]))
 			return true;
 	return false;
 }

@@ -489,7 +489,7 @@ look_around(struct core *c)
 		maintenance(c, c->now);
 		t = take_local(c);
 	}
-	if (t == NULL && (!c->lingers || c->searching || !weir__linger(c))) {
+	if (t == NULL && (c->searching || !weir__linger(c))) {
 		t = weir__search(c);
 		if (t == NULL)
 			weir__park(c);

@@ -92,7 +92,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	w->core->worker = w;
 	w->core->ctx.core = w->core;
 	w->core->idle_polls = UINT64_MAX;
-	w->core->lingers = kind & WORKERS_LINGER;
+	w->core->short_waits = kind & WORKERS_LINGER ? UINT32_MAX : 0;
 	w->victims = model_alloc(WORKERS_MAX * sizeof(*w->victims));
 	w->tier_end = model_alloc(sizeof(*w->tier_end));
 	w->steals_from = model_alloc(WORKERS_MAX * sizeof(*w->steals_from));
@@ -263,7 +263,7 @@ drive(void *arg)
 			weir__poll_sources(c, rte_rdtsc());
 			t = next_task(c);
 		}
-		if (t == NULL && c->lingers && !c->searching && weir__linger(c))
+		if (t == NULL && !c->searching && weir__linger(c))
 			continue;
 		if (t == NULL)
 			t = weir__search(c);

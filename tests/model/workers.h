@@ -26,7 +26,7 @@ enum workers_kind {
 	WORKERS_NO_MEMBARRIER = 2,
 	/* Each has a node of its own, whose work is worth taking at once. */
 	WORKERS_APART = 4,
-	/* Their last wait was short. */
+	/* Their waits were short. */
 	WORKERS_LINGER = 8,
 };
 

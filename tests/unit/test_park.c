@@ -815,13 +815,13 @@ driver_that_sleeps_is_woken_by_shutdown(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 }
 
-/* The last wait of its driver was short, and every wait is. */
+/* All waits of its driver were short, and every wait is. */
 static int
 setup_lingering(void **state)
 {
 	setup_current(state);
 	rig.rt->linger = UINT64_MAX;
-	rig.rt->workers[0]->core->lingers = true;
+	rig.rt->workers[0]->core->short_waits = UINT32_MAX / 2;
 	return 0;
 }
 
