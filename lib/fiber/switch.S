@@ -13,6 +13,30 @@
 
 #if defined(__x86_64__)
 
+/* From a struct switch_frame at the stack pointer, less mxcsr and x87. */
+	.macro	load_registers
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r15
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r15
+	popq	%r14
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r14
+	popq	%r13
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r13
+	popq	%r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r12
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	popq	%rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	.endm
+
 	.text
 	.globl	weir__fiber_switch
 	.hidden	weir__fiber_switch
@@ -59,26 +83,7 @@ weir__fiber_switch:
 	jne	2f
 	.cfi_remember_state
 1:
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%r15
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r15
-	popq	%r14
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r14
-	popq	%r13
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r13
-	popq	%r12
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r12
-	popq	%rbx
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore rbx
-	popq	%rbp
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore rbp
+	load_registers
 	/* Not by ret: the CPU would expect to come back to the call of this. */
 	popq	%rcx
 	.cfi_adjust_cfa_offset -8
@@ -111,26 +116,7 @@ weir__fiber_finish:
 	movq	%rdx, %rdi
 	ldmxcsr	(%rsp)
 	fldcw	4(%rsp)
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%r15
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r15
-	popq	%r14
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r14
-	popq	%r13
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r13
-	popq	%r12
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore r12
-	popq	%rbx
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore rbx
-	popq	%rbp
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore rbp
+	load_registers
 	/* As if it were called where the stack was left. */
 	jmp	*%rcx
 	.cfi_endproc
@@ -163,6 +149,34 @@ weir__fiber_start:
 	.section .note.GNU-stack, "", @progbits
 
 #elif defined(__aarch64__)
+
+/* From a struct switch_frame at the stack pointer, less fpcr. */
+	.macro	load_registers
+	ldp	x19, x20, [sp, #0]
+	ldp	x21, x22, [sp, #16]
+	ldp	x23, x24, [sp, #32]
+	ldp	x25, x26, [sp, #48]
+	ldp	x27, x28, [sp, #64]
+	ldp	x29, x30, [sp, #80]
+	ldp	d8, d9, [sp, #96]
+	ldp	d10, d11, [sp, #112]
+	ldp	d12, d13, [sp, #128]
+	ldp	d14, d15, [sp, #144]
+	.cfi_restore x19
+	.cfi_restore x20
+	.cfi_restore x21
+	.cfi_restore x22
+	.cfi_restore x23
+	.cfi_restore x24
+	.cfi_restore x25
+	.cfi_restore x26
+	.cfi_restore x27
+	.cfi_restore x28
+	.cfi_restore x29
+	.cfi_restore x30
+	add	sp, sp, #176
+	.cfi_adjust_cfa_offset -176
+	.endm
 
 	.text
 	.globl	weir__fiber_switch
@@ -206,30 +220,7 @@ weir__fiber_switch:
 	b.eq	1f
 	msr	fpcr, x10
 1:
-	ldp	x19, x20, [sp, #0]
-	ldp	x21, x22, [sp, #16]
-	ldp	x23, x24, [sp, #32]
-	ldp	x25, x26, [sp, #48]
-	ldp	x27, x28, [sp, #64]
-	ldp	x29, x30, [sp, #80]
-	ldp	d8, d9, [sp, #96]
-	ldp	d10, d11, [sp, #112]
-	ldp	d12, d13, [sp, #128]
-	ldp	d14, d15, [sp, #144]
-	.cfi_restore x19
-	.cfi_restore x20
-	.cfi_restore x21
-	.cfi_restore x22
-	.cfi_restore x23
-	.cfi_restore x24
-	.cfi_restore x25
-	.cfi_restore x26
-	.cfi_restore x27
-	.cfi_restore x28
-	.cfi_restore x29
-	.cfi_restore x30
-	add	sp, sp, #176
-	.cfi_adjust_cfa_offset -176
+	load_registers
 	mov	w0, w2
 	ret
 	.cfi_endproc
@@ -260,30 +251,7 @@ weir__fiber_finish:
 	mov	x0, x2
 	ldr	x10, [sp, #160]
 	msr	fpcr, x10
-	ldp	x19, x20, [sp, #0]
-	ldp	x21, x22, [sp, #16]
-	ldp	x23, x24, [sp, #32]
-	ldp	x25, x26, [sp, #48]
-	ldp	x27, x28, [sp, #64]
-	ldp	x29, x30, [sp, #80]
-	ldp	d8, d9, [sp, #96]
-	ldp	d10, d11, [sp, #112]
-	ldp	d12, d13, [sp, #128]
-	ldp	d14, d15, [sp, #144]
-	.cfi_restore x19
-	.cfi_restore x20
-	.cfi_restore x21
-	.cfi_restore x22
-	.cfi_restore x23
-	.cfi_restore x24
-	.cfi_restore x25
-	.cfi_restore x26
-	.cfi_restore x27
-	.cfi_restore x28
-	.cfi_restore x29
-	.cfi_restore x30
-	add	sp, sp, #176
-	.cfi_adjust_cfa_offset -176
+	load_registers
 	/* As if it were called where the stack was left. */
 	br	x16
 	.cfi_endproc

@@ -815,12 +815,20 @@ driver_that_sleeps_is_woken_by_shutdown(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 }
 
-/* All waits of its driver were short, and every wait is. */
+/* Every wait is short. */
 static int
-setup_lingering(void **state)
+setup_short_waits(void **state)
 {
 	setup_current(state);
 	rig.rt->linger = UINT64_MAX;
+	return 0;
+}
+
+/* And so were all before. */
+static int
+setup_lingering(void **state)
+{
+	setup_short_waits(state);
 	rig.rt->workers[0]->core->short_waits = UINT32_MAX / 2;
 	return 0;
 }
@@ -849,6 +857,30 @@ driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
 	pthread_join(driver, NULL);
 	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
 	assert_int_equal(stats.parks, 0);
+}
+
+static void
+driver_lingers_after_two_short_waits(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver(&rc);
+	struct weir_worker_stats stats;
+	struct weir_waker *w;
+	unsigned int i;
+
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	w = rig_take_waker(&rig.waker);
+	await_all_asleep();
+	for (i = 0; i < ROUNDS; i++) {
+		weir_waker_wake(w);
+		w = rig_take_waker(&rig.waker);
+	}
+	rig_set(&rig.go, 1);
+	weir_waker_wake(w);
+	rig_wait_until(rig_get(&rc) == 0);
+	pthread_join(driver, NULL);
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	assert_int_equal(stats.parks, 2);
 }
 
 static void
@@ -912,6 +944,8 @@ main(void)
 			0),
 		TEST_IN(driver_that_lingers_finds_what_comes_and_does_not_park,
 			setup_lingering, 0),
+		TEST_IN(driver_lingers_after_two_short_waits, setup_short_waits,
+			0),
 		TEST_IN(driver_that_lingers_is_stopped_by_shutdown,
 			setup_lingering, 0),
 	};

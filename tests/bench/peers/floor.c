@@ -541,7 +541,7 @@ run_on_nth_cpu(unsigned int nth)
 static void *
 be_side(void *arg)
 {
-	unsigned int me = arg != NULL;
+	unsigned int me = (unsigned int)((struct side *)arg - sides);
 
 	run_on_nth_cpu(me);
 	take_turns(me);
@@ -559,8 +559,7 @@ cross_wake(void)
 	atomic_store(&sides[0].inbox, NULL);
 	wake(&sides[0]);
 	for (i = 0; i < 2; i++)
-		pthread_create(&threads[i], NULL, be_side,
-			       i == 0 ? NULL : sides);
+		pthread_create(&threads[i], NULL, be_side, &sides[i]);
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	return WAKES;
