@@ -18,15 +18,9 @@
 
 #include <rte_malloc.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define RACE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RACE_TSAN 1
-#endif
-#endif
+#include "base/tsan.h"
 
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -39,7 +33,7 @@
 static inline void
 race_release(void *p)
 {
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	__tsan_release(p);
 #else
 	(void)p;
@@ -49,7 +43,7 @@ race_release(void *p)
 static inline void
 race_acquire(void *p)
 {
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	__tsan_acquire(p);
 #else
 	(void)p;

@@ -22,7 +22,7 @@ struct switch_sanitizers {
 	const void *caller_low;
 	size_t caller_size;
 #endif
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	void *tsan;
 	void *caller_tsan;
 #endif
@@ -32,7 +32,7 @@ struct switch_sanitizers {
 static inline void
 sanitizers_create(struct switch_sanitizers *s)
 {
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	s->tsan = __tsan_create_fiber(0);
 #endif
 	(void)s;
@@ -42,7 +42,7 @@ sanitizers_create(struct switch_sanitizers *s)
 static inline void
 sanitizers_destroy(struct switch_sanitizers *s)
 {
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	__tsan_destroy_fiber(s->tsan);
 #endif
 	(void)s;
@@ -57,7 +57,7 @@ sanitizers_enter(struct switch_sanitizers *s, const struct stack *to)
 #ifdef STACK_ASAN
 	__sanitizer_start_switch_fiber(&s->caller_fake, to->low, to->size);
 #endif
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	s->caller_tsan = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(s->tsan, 0);
 #endif
@@ -93,7 +93,7 @@ sanitizers_leave(struct switch_sanitizers *s, bool for_ever)
 	__sanitizer_start_switch_fiber(for_ever ? NULL : &s->fake,
 				       s->caller_low, s->caller_size);
 #endif
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 	__tsan_switch_to_fiber(s->caller_tsan, 0);
 #endif
 }

@@ -155,9 +155,8 @@ refill_stash(struct inject *q)
 		next = t->next;
 		t->next = q->stash.first;
 		q->stash.first = t;
-		if (q->stash.last == NULL)
-			q->stash.last = t;
-		q->stash.n++;
+		if (q->stash.n++ == 0)
+			q->stash.end = &t->next;
 	}
 }
 

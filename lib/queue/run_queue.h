@@ -36,8 +36,8 @@ static_assert((RUN_QUEUE_SIZE & (RUN_QUEUE_SIZE - 1)) == 0, "power of two");
 
 /* A chain of tasks, linked by task.next. */
 struct task_chain {
-	struct task *first;
-	struct task *last;
+	struct task *first; /* of n; what comes behind the last is not said */
+	struct task **end;  /* where the next one is linked */
 	unsigned int n;
 };
 
@@ -45,19 +45,15 @@ static inline void
 task_chain_init(struct task_chain *c)
 {
 	c->first = NULL;
-	c->last = NULL;
+	c->end = &c->first;
 	c->n = 0;
 }
 
 static inline void
 task_chain_add(struct task_chain *c, struct task *t)
 {
-	t->next = NULL;
-	if (c->last != NULL)
-		c->last->next = t;
-	else
-		c->first = t;
-	c->last = t;
+	*c->end = t;
+	c->end = &t->next;
 	c->n++;
 }
 
@@ -66,12 +62,11 @@ task_chain_pop(struct task_chain *c)
 {
 	struct task *t = c->first;
 
-	if (t == NULL)
+	if (c->n == 0)
 		return NULL;
 	c->first = t->next;
-	if (c->first == NULL)
-		c->last = NULL;
-	c->n--;
+	if (--c->n == 0)
+		c->end = &c->first;
 	return t;
 }
 
@@ -186,6 +181,7 @@ run_queue_pop_owner(struct run_queue *q)
 {
 	uint64_t head = atomic_u64_load(&q->head, RELAXED);
 	uint32_t tail = run_queue_tail_owner(q), real;
+	struct task *t;
 
 	do {
 		real = run_queue_real_of(head);
@@ -194,7 +190,10 @@ run_queue_pop_owner(struct run_queue *q)
 	} while (!run_queue_claim_owner(q, &head, real));
 	/* Its turn comes next, and it may have waited for long. */
 	rte_prefetch0(run_queue_slot(q, real + 1));
-	return run_queue_slot(q, real);
+	t = run_queue_slot(q, real);
+	if (t == NULL)
+		__builtin_unreachable();
+	return t;
 }
 
 /*

@@ -177,7 +177,7 @@ sleep_in_kernel(struct core *c)
 	 * we can be stuck again, be it in the first task.
 	 */
 	c->last_poll = rte_rdtsc();
-	c->now = c->last_poll;
+	core_set_now(c, c->last_poll);
 	atomic_u64_store(&w->sources.last_poll, c->last_poll, RELAXED);
 }
 
@@ -273,7 +273,7 @@ weir__park(struct core *c)
 	/* [idle:F1] D3: after we were uncounted. */
 	if (last && weir__work_pending(w))
 		weir__notify(w->node, &w->queue);
-	c->now = rte_rdtsc();
+	core_set_now(c, rte_rdtsc());
 	count_busy(c, c->now);
 	note_idleness(c);
 	begin = c->now;

@@ -61,10 +61,14 @@ create_core(struct worker *w, uint64_t seed)
 		return NULL;
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	c->worker = w;
+	task_chain_init(&c->local);
+	task_chain_init(&c->deferred);
 	c->ctx.core = c;
 	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;
+	c->budget = o->budget;
 	c->ctx.live = &w->live;
+	c->ctx.forced_yields = &w->counters.forced_yields;
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
 						       FIRST_INJECT_INTERVAL;
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;

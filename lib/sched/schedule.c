@@ -211,14 +211,12 @@ weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 	}
 }
 
-/* There may be no room for all of them. */
+/* There may be no room for n of them; who is put off again comes behind those. */
 static __rte_noinline void
-schedule_one_by_one(struct core *c, struct task_chain *chain)
+schedule_one_by_one(struct core *c, unsigned int n)
 {
-	struct task *t;
-
-	while ((t = task_chain_pop(chain)) != NULL)
-		schedule_back(c, t);
+	for (; n > 0; n--)
+		schedule_back(c, task_chain_pop(&c->deferred));
 }
 
 void
@@ -226,17 +224,17 @@ weir__schedule_deferred(struct core *c)
 {
 	struct worker *w = c->worker;
 	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
-	struct task_chain chain = c->deferred;
-	struct task *t, *next;
+	struct task *t = c->deferred.first, *next;
+	unsigned int n = c->deferred.n;
 
-	if (chain.n == 0)
+	if (n == 0)
 		return;
-	task_chain_init(&c->deferred);
-	if (unlikely(chain.n > weir__run_queue_room_owner(&w->queue))) {
-		schedule_one_by_one(c, &chain);
+	if (unlikely(n > weir__run_queue_room_owner(&w->queue))) {
+		schedule_one_by_one(c, n);
 		return;
 	}
-	for (t = chain.first; t != NULL; t = next) {
+	task_chain_init(&c->deferred);
+	for (; n > 0; n--, t = next) {
 		next = t->next;
 		if (unlikely(task_is_local(t)))
 			task_chain_add(&c->local, t);

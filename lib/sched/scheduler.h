@@ -67,8 +67,10 @@ struct core {
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
 	uint32_t inject_interval; /* ticks */
-	uint64_t
-		now; /* TSC of the last look at the clock, or poll while parked */
+	/* TSC of the last look at the clock, or poll while parked. */
+	uint64_t now;
+	uint32_t stamp;	     /* the same, coarse */
+	uint32_t budget;     /* weir_options.budget */
 	uint64_t last_poll;  /* TSC */
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */
@@ -259,6 +261,13 @@ core_of(const struct weir_runtime *rt)
 	return c != NULL && c->worker->rt == rt ? c : NULL;
 }
 
+static inline void
+core_set_now(struct core *c, uint64_t tsc)
+{
+	c->now = tsc;
+	c->stamp = stamp_coarse(tsc);
+}
+
 /*
  * The stamp of what is made runnable now. A core has the time of its turn at hand,
  * which does but when wake-ups are timed.
@@ -268,7 +277,7 @@ woken_now(const struct weir_runtime *rt, const struct core *c)
 {
 	if (unlikely(rt->options.histograms))
 		return stamp_fine(rte_rdtsc());
-	return stamp_coarse(c != NULL ? c->now : rte_rdtsc());
+	return c != NULL ? c->stamp : stamp_coarse(rte_rdtsc());
 }
 
 /*

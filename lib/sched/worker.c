@@ -51,7 +51,7 @@ weir__poll_sources(struct core *c, uint64_t now)
 
 	if (unlikely(gap > counter_get(&w->counters, max_poll_gap)))
 		atomic_u64_store(&w->counters.max_poll_gap, gap, RELAXED);
-	c->now = now;
+	core_set_now(c, now);
 	c->last_poll = now;
 	atomic_u64_store(&w->sources.last_poll, now, RELAXED);
 	ready = weir__source_set_poll_owner(&w->sources);
@@ -130,9 +130,9 @@ take_local(struct core *c)
 {
 	struct task *t = c->lifo;
 
+	c->from_slot = t != NULL;
 	if (unlikely(t != NULL)) {
 		c->lifo = NULL;
-		c->from_slot = true;
 		return t;
 	}
 	if (unlikely(c->local.n > 0))
@@ -147,28 +147,13 @@ take_first(struct core *c)
 	const struct weir_runtime *rt = c->worker->rt;
 	struct task *t = NULL;
 
+	c->from_slot = false;
 	c->far_first = !c->far_first;
 	/* Else they would wait until some worker had nothing to do (G5). */
 	if (unlikely(atomic_u32_load(&rt->deserted, RELAXED) > 0) &&
 	    c->far_first)
 		t = weir__take_deserted(c);
 	return t != NULL ? t : weir__take_inject(c);
-}
-
-static inline struct task *
-next_task(struct core *c)
-{
-	struct task *t;
-
-	c->from_slot = false;
-	if (unlikely((int32_t)(c->tick - c->next_inject) >= 0)) {
-		c->next_inject = c->tick + c->inject_interval;
-		t = take_first(c);
-		if (t != NULL)
-			return t;
-	}
-	t = take_local(c);
-	return likely(t != NULL) ? t : weir__take_inject(c);
 }
 
 /* Must a task that is bound run elsewhere? */
@@ -261,8 +246,6 @@ end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 	TRACE_FP(poll_end, c->worker->index);
 	if (next == TASK_NEXT_RESUME)
 		return true;
-	if (unlikely(c->ctx.asked & ASKED_OUT_OF_BUDGET))
-		counter_add(&c->worker->counters, forced_yields, 1);
 	if (next != TASK_NEXT_NOTHING)
 		queue_again(c, t, next, stamp);
 	return false;
@@ -289,7 +272,7 @@ run_one(struct core *c, struct task *t, bool resumed)
 	if (unlikely(w->timing.histograms[0] != NULL))
 		return run_one_timed(c, t, resumed);
 	next = task_run(t, &c->ctx, resumed);
-	return end_turn(c, t, next, stamp_coarse(c->now));
+	return end_turn(c, t, next, c->stamp);
 }
 
 /* It is not resumed now: it goes to the back of the queue. */
@@ -297,7 +280,7 @@ static void
 send_back_resumed(struct core *c, struct task *t)
 {
 	note_woken(c->worker->rt, c, t);
-	task_keep_turn(t);
+	task_keep_turn(t, task_polls(t));
 	weir__schedule_back(c, t);
 }
 
@@ -421,7 +404,7 @@ run_task(struct core *c, struct task *t)
 		return;
 	if (unlikely(c->searching))
 		weir__stop_searching(c);
-	c->ctx.budget = c->worker->rt->options.budget;
+	c->ctx.budget = c->budget;
 	looks_again = run_one(c, t, false);
 	if (c->lifo != NULL || unlikely(looks_again))
 		run_behind(c, looks_again ? t : NULL);
@@ -456,36 +439,46 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
 	return until != NULL && join_ended(until);
 }
 
-/* Reads the clock, for timers and for the sources (L1, L3). */
-static void
+/*
+ * Looks at the clock, for timers and for the sources (L1, L3), and at the inject
+ * queues if it is their turn (L2): what they have, or NULL.
+ */
+static __rte_noinline struct task *
 look(struct core *c)
 {
+	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
 	unsigned int fired = 0;
+	uint32_t ticks;
 
+	if (inject)
+		c->next_inject = c->tick + c->inject_interval;
 	c->looking = true;
-	c->now = rte_rdtsc();
+	core_set_now(c, rte_rdtsc());
 	c->looked = c->tick;
 	fire_timers(c->worker, c->now, &fired);
 	if ((int32_t)(c->tick - c->next_event) >= 0 ||
 	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 		maintenance(c, c->now);
-	c->next_look =
-		c->tick + RTE_MIN(c->clock_ticks, c->next_event - c->tick);
+	ticks = RTE_MIN(c->clock_ticks, c->next_event - c->tick);
+	c->next_look = c->tick + RTE_MIN(ticks, c->next_inject - c->tick);
 	c->looking = false;
+	return inject ? take_first(c) : NULL;
 }
 
 /* Nothing is queued here. NULL: there was nothing to be found either. */
-static struct task *
+static __rte_noinline struct task *
 look_around(struct core *c)
 {
-	struct task *t = NULL;
+	struct task *t = weir__take_inject(c);
 
+	if (t != NULL)
+		return t;
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
 	if (c->deferred.n > 0 ||
 	    weir__source_set_any_armed_owner(&c->worker->sources)) {
 		if (c->looked != c->tick)
-			c->now = rte_rdtsc();
+			core_set_now(c, rte_rdtsc());
 		maintenance(c, c->now);
 		t = take_local(c);
 	}
@@ -505,9 +498,11 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 
 	while (!done(c, until, driver)) {
 		c->tick++;
-		if ((int32_t)(c->tick - c->next_look) >= 0)
-			look(c);
-		t = next_task(c);
+		t = NULL;
+		if (unlikely((int32_t)(c->tick - c->next_look) >= 0))
+			t = look(c);
+		if (likely(t == NULL))
+			t = take_local(c);
 		if (unlikely(t == NULL))
 			t = look_around(c);
 		if (likely(t != NULL))
@@ -522,7 +517,7 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
 
 	weir__core = c;
-	c->now = rte_rdtsc();
+	core_set_now(c, rte_rdtsc());
 	c->busy_since = c->now;
 	c->tuned_at = c->now;
 	c->tuned_tick = c->tick;

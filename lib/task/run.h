@@ -49,12 +49,10 @@ refs_of_poll(const struct weir_context *ctx)
 	return ctx->asked & ASKED_OWES ? 0 : 1;
 }
 
-/* N1: it goes to a queue. */
+/* N1: it goes to a queue. polls: what it has there. */
 static inline void
-task_keep_turn(struct task *t)
+task_keep_turn(struct task *t, uint32_t polls)
 {
-	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
-
 	atomic_u32_store(&t->polls, polls | TASK_KEPT, RELAXED);
 }
 
@@ -62,7 +60,7 @@ task_keep_turn(struct task *t)
 static inline bool
 task_give_turn_back(struct task *t)
 {
-	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
+	uint32_t polls = task_polls(t);
 
 	if (likely(!(polls & TASK_KEPT)))
 		return true;
@@ -74,27 +72,33 @@ task_give_turn_back(struct task *t)
 	return false;
 }
 
-static __rte_always_inline enum task_next
-task_after_pending(struct task *t, struct weir_context *ctx)
+/* It asked for another turn, whatever else it asked for. */
+static inline enum task_next
+task_next_turn(struct task *t, uint32_t polls, uint32_t asked)
 {
-	uint32_t asked = ctx->asked;
-
-	if (asked & ASKED_TURN) {
-		/* Most of those want nothing besides. */
-		if (asked == ASKED_BEHIND_NEXT)
-			return TASK_NEXT_RESUME;
-		if (unlikely(asked & ASKED_OWES))
-			state_ref_inc(&t->state);
-		if (asked & ASKED_YIELD) {
-			task_keep_turn(t);
-			return TASK_NEXT_DEFER;
-		}
-		if (asked & ASKED_LOOK_AGAIN) {
-			task_keep_turn(t);
-			return TASK_NEXT_AGAIN;
-		}
+	if (unlikely(asked & ASKED_OWES))
+		state_ref_inc(&t->state);
+	if (!(asked & (ASKED_YIELD | ASKED_LOOK_AGAIN)))
 		return TASK_NEXT_RESUME;
+	task_keep_turn(t, polls);
+	return asked & ASKED_YIELD ? TASK_NEXT_DEFER : TASK_NEXT_AGAIN;
+}
+
+static __rte_always_inline enum task_next
+task_after_pending(struct task *t, uint32_t polls, struct weir_context *ctx)
+{
+	const uint32_t asked = ctx->asked;
+
+	/* Most of those that want another turn want nothing besides. */
+	if (asked == ASKED_BEHIND_NEXT)
+		return TASK_NEXT_RESUME;
+	if (asked == ASKED_YIELD) {
+		task_keep_turn(t, polls);
+		return TASK_NEXT_DEFER;
 	}
+	context_resume(ctx);
+	if (asked & ASKED_TURN)
+		return task_next_turn(t, polls, asked);
 	switch (state_to_idle(&t->state, asked & ASKED_OWES ? 1 : 0)) {
 	case STATE_IDLE_WAIT:
 		return TASK_NEXT_NOTHING;
@@ -134,7 +138,7 @@ task_begin(struct task *t, const struct weir_context *ctx, bool kept)
 static __rte_always_inline enum task_next
 task_run(struct task *t, struct weir_context *ctx, bool resumed)
 {
-	uint32_t polls = atomic_u32_load(&t->polls, RELAXED);
+	uint32_t polls = task_polls(t);
 	int rc;
 
 	if (unlikely(!task_begin(t, ctx, resumed || (polls & TASK_KEPT)))) {
@@ -143,13 +147,14 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 		return TASK_NEXT_NOTHING;
 	}
 	context_begin(ctx, t);
-	atomic_u32_store(&t->polls, (polls + 1) & ~TASK_KEPT, RELAXED);
+	polls = (polls + 1) & ~TASK_KEPT;
+	atomic_u32_store(&t->polls, polls, RELAXED);
 	rc = likely(!t->hooked) ? task_ops(t)->poll(ctx, t->bytes) :
 				  weir__task_poll_hooked(t, ctx);
-	context_resume(ctx);
 	ctx->task = NULL;
 	if (rc == WEIR_PENDING)
-		return task_after_pending(t, ctx);
+		return task_after_pending(t, polls, ctx);
+	context_resume(ctx);
 	weir__task_end(t, task_outcome(rc), refs_of_poll(ctx), ctx->live);
 	return TASK_NEXT_NOTHING;
 }

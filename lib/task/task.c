@@ -181,6 +181,8 @@ int
 weir_context_spend(struct weir_context *ctx, unsigned int units)
 {
 	if (unlikely(context_is_spent(ctx))) {
+		if (!(ctx->asked & ASKED_OUT_OF_BUDGET))
+			atomic_u64_add_owner(ctx->forced_yields, 1);
 		ctx->asked |= ASKED_OUT_OF_BUDGET;
 		return weir_context_yield(ctx);
 	}

@@ -125,16 +125,26 @@ task_ops(const struct task *t)
  */
 #define TASK_KEPT (UINT32_C(1) << 31)
 
+static inline uint32_t
+task_polls(const struct task *t)
+{
+	return atomic_u32_load(&t->polls, RELAXED);
+}
+
 static inline bool
 task_is_kept(const struct task *t)
 {
-	return (atomic_u32_load(&t->polls, RELAXED) & TASK_KEPT) != 0;
+	return (task_polls(t) & TASK_KEPT) != 0;
 }
 
 static inline bool
 task_is_local(const struct task *t)
 {
-	return place_is_local(task_place(t));
+	/* place_is_local(task_place(t)), in one comparison. */
+	const uint64_t local = (uint64_t)place_of(WEIR_AFFINITY_WORKER, 0)
+			       << STATE_PLACE_SHIFT;
+
+	return (atomic_u64_load(&t->state.word, RELAXED) & local) != 0;
 }
 
 /* What a poll has asked for, beside what it gives: in weir_context.asked. */
@@ -152,7 +162,8 @@ task_is_local(const struct task *t)
 struct weir_context {
 	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
-	struct owned_count *live; /* the core's */
+	struct owned_count *live;	  /* the core's */
+	struct atomic_u64 *forced_yields; /* of its counters */
 	uint32_t budget;
 	uint32_t asked; /* ASKED_*, of one poll */
 	uint32_t kept;

@@ -220,7 +220,7 @@ run(struct task *t, struct weir_context *ctx)
 		if (model_choose(2) == 0) {
 			next = task_run(t, ctx, true);
 		} else {
-			task_keep_turn(t);
+			task_keep_turn(t, task_polls(t));
 			next = TASK_NEXT_QUEUE;
 		}
 	}
@@ -231,7 +231,10 @@ static void
 worker_main(void *arg)
 {
 	static struct task *const none;
-	struct weir_context ctx = { .core = arg, .next = &none };
+	struct atomic_u64 forced_yields = { 0 };
+	struct weir_context ctx = { .core = arg,
+				    .next = &none,
+				    .forced_yields = &forced_yields };
 	unsigned int self = (unsigned int)scheduler_self();
 	struct task *t;
 

@@ -90,6 +90,8 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	w->node->workers[w->idle_bit] = w;
 	w->core = model_alloc(sizeof(*w->core));
 	w->core->worker = w;
+	task_chain_init(&w->core->local);
+	task_chain_init(&w->core->deferred);
 	w->core->ctx.core = w->core;
 	w->core->idle_polls = UINT64_MAX;
 	w->core->short_waits = kind & WORKERS_LINGER ? UINT32_MAX : 0;
@@ -215,7 +217,7 @@ poll(struct core *c, struct task *t)
 	if (c->ctx.asked & ASKED_TURN) {
 		if (c->ctx.asked & ASKED_OWES)
 			state_ref_inc(&t->state);
-		task_keep_turn(t);
+		task_keep_turn(t, task_polls(t));
 		/* It waits for another thread. */
 		atomic_pause();
 	} else if (state_to_idle(&t->state,

@@ -301,9 +301,10 @@ look_at_workers(unsigned int rt)
 static bool
 in_chain(const struct task_chain *c, const struct task *t)
 {
-	const struct task *i;
+	const struct task *i = c->first;
+	unsigned int n;
 
-	for (i = c->first; i != NULL; i = i->next)
+	for (n = c->n; n > 0; n--, i = i->next)
 		if (i == t)
 			return true;
 	return false;

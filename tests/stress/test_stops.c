@@ -26,7 +26,7 @@
 #define MEMBERS 60u
 #define CHILDREN 20u
 #define MAX_US 20000u
-#ifdef RACE_TSAN
+#ifdef WEIR_TSAN
 /* The thread sanitizer has locks of its own, which the others need. */
 #define IN_A_TASK_US MAX_US
 #else

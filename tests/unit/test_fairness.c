@@ -438,13 +438,18 @@ spending_more_than_is_left_spends_it_all(void **state)
 {
 	/* 13 of 20 in one, and then more than there is. */
 	struct task *task = rig_tasks(1);
-	struct weir_context ctx = { .task = task, .budget = 20 };
+	struct atomic_u64 forced_yields = { 0 };
+	struct weir_context ctx = { .task = task,
+				    .budget = 20,
+				    .forced_yields = &forced_yields };
 
 	assert_int_equal(weir_context_spend(&ctx, 13), 0);
 	assert_int_equal(weir_context_spend(&ctx, 100), 0);
 	assert_int_equal(ctx.asked, 0);
 	assert_int_equal(weir_context_spend(&ctx, 0), WEIR_PENDING);
+	assert_int_equal(weir_context_spend(&ctx, 1), WEIR_PENDING);
 	assert_int_equal(ctx.asked, ASKED_YIELD | ASKED_OUT_OF_BUDGET);
+	assert_int_equal(atomic_u64_load(&forced_yields, RELAXED), 1);
 	free(task);
 }
 
