@@ -57,6 +57,7 @@ weir__source_set_init(struct source_set *s, struct source_registry *r,
 {
 	atomic_ptr_store(&s->array, NULL, RELAXED);
 	atomic_u64_store(&s->last_poll, 0, RELAXED);
+	atomic_u32_store(&s->awaited, 0, RELAXED);
 	s->registry = r;
 	s->closed = true;
 	s->sleeper = sleeper;
@@ -173,25 +174,19 @@ weir__source_set_poll_owner(struct source_set *s)
 {
 	const struct source_array *a = weir__source_set_array(s);
 	unsigned int i, ready = 0;
+	bool any = false;
 
 	if (a == NULL)
 		return 0;
-	for (i = 0; i < a->n; i++)
-		if (source_is_armed(a->s[i]))
-			ready += poll_source(a->s[i], false);
+	for (i = 0; i < a->n; i++) {
+		if (!source_is_armed(a->s[i]))
+			continue;
+		any = true;
+		ready += poll_source(a->s[i], false);
+	}
+	if (!any && source_set_is_awaited(s))
+		atomic_u32_store(&s->awaited, 0, RELAXED);
 	return ready;
-}
-
-bool
-weir__source_set_any_armed_owner(const struct source_set *s)
-{
-	const struct source_array *a = weir__source_set_array(s);
-	unsigned int i;
-
-	for (i = 0; a != NULL && i < a->n; i++)
-		if (source_is_armed(a->s[i]))
-			return true;
-	return false;
 }
 
 unsigned int
@@ -355,6 +350,8 @@ change_home(struct weir_source *src, struct source_set *to)
 	lock_acquire(&src->lock);
 	weir__source_leave(src);
 	atomic_ptr_store(&src->set, to, RELAXED);
+	if (source_is_armed(src))
+		atomic_u32_store(&to->awaited, 1, RELAXED);
 	lock_release(&src->lock);
 }
 

@@ -39,6 +39,12 @@ struct source_set {
 	/* TSC of the home worker's last round, 0 while it sleeps; read by rescuers.
 	 */
 	struct atomic_u64 last_poll;
+	/*
+	 * Whether a source may be armed. Set by who arms one; cleared by a round of
+	 * the home worker's that finds none, and by mistake if one is armed elsewhere
+	 * meanwhile: it hastens a round, and what must not miss one looks itself.
+	 */
+	struct atomic_u32 awaited;
 	struct source_registry *registry;
 	bool closed; /* its worker does not run. With the registry's mutex */
 	struct sleeper *sleeper; /* the home worker's */
@@ -100,6 +106,13 @@ source_is_armed(const struct weir_source *src)
 	return atomic_u32_load(&src->armed, RELAXED) != 0;
 }
 
+/* The set of the worker that polls it; it may be moving. */
+static inline struct source_set *
+source_home(const struct weir_source *src)
+{
+	return atomic_ptr_load(&src->set, RELAXED);
+}
+
 /* With the lock. */
 static inline void
 source_count_waiters(struct weir_source *src, int more)
@@ -107,13 +120,8 @@ source_count_waiters(struct weir_source *src, int more)
 	uint32_t n = atomic_u32_load(&src->armed, RELAXED);
 
 	atomic_u32_store(&src->armed, n + (uint32_t)more, RELAXED);
-}
-
-/* The set of the worker that polls it; it may be moving. */
-static inline struct source_set *
-source_home(const struct weir_source *src)
-{
-	return atomic_ptr_load(&src->set, RELAXED);
+	if (more > 0)
+		atomic_u32_store(&source_home(src)->awaited, 1, RELAXED);
 }
 
 void
@@ -144,9 +152,12 @@ weir__source_set_array(const struct source_set *s);
  */
 unsigned int
 weir__source_set_poll_owner(struct source_set *s);
-/* Would that look at any? */
-bool
-weir__source_set_any_armed_owner(const struct source_set *s);
+/* Would that look at any? Not so if it was just armed elsewhere. */
+static inline bool
+source_set_is_awaited(const struct source_set *s)
+{
+	return atomic_u32_load(&s->awaited, RELAXED) != 0;
+}
 
 /*
  * The same for a worker that has not come to it, over those sources that allow

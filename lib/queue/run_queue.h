@@ -122,6 +122,14 @@ run_queue_publish_owner(struct run_queue *q, uint32_t tail)
 	atomic_u32_store(&q->tail, tail, RELEASE);
 }
 
+/* Tasks in the queue, but for those that thieves have claimed meanwhile. Owner. */
+static inline uint32_t
+run_queue_len_owner(const struct run_queue *q)
+{
+	return run_queue_tail_owner(q) -
+	       run_queue_real_of(atomic_u64_load(&q->head, RELAXED));
+}
+
 /* Adds a task at the back; false if the queue is full. Owner. */
 static inline bool
 run_queue_push_owner(struct run_queue *q, struct task *t)

@@ -51,7 +51,7 @@ static bool
 has_tasks(const struct core *c)
 {
 	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
-	       weir__run_queue_len_any(&c->worker->queue) > 0 ||
+	       run_queue_len_owner(&c->worker->queue) > 0 ||
 	       inject_pending(&c->worker->inbox);
 }
 
@@ -220,7 +220,7 @@ end_wait(struct core *c, uint64_t begin)
 	c->busy_since = c->now;
 	c->tuned_at = c->last_poll;
 	c->tuned_tick = c->tick;
-	if (weir__run_queue_len_any(&w->queue) + (c->lifo != NULL) > 1)
+	if (run_queue_len_owner(&w->queue) + (c->lifo != NULL) > 1)
 		weir__notify(w->node, &w->queue);
 }
 

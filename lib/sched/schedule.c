@@ -302,7 +302,7 @@ static bool
 nothing_queued(const struct core *c)
 {
 	return c->lifo == NULL && c->local.n == 0 &&
-	       weir__run_queue_len_any(&c->worker->queue) == 0;
+	       run_queue_len_owner(&c->worker->queue) == 0;
 }
 
 /* Not from a poll: H4, H5. */

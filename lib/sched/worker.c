@@ -108,7 +108,7 @@ maintenance(struct core *c, uint64_t now)
 	count_busy(c, now);
 	weir__poll_sources(c, now);
 	weir__schedule_deferred(c);
-	if (weir__run_queue_len_any(&c->worker->queue) + (c->lifo != NULL) > 1)
+	if (run_queue_len_owner(&c->worker->queue) + (c->lifo != NULL) > 1)
 		weir__notify(c->worker->node, &c->worker->queue);
 }
 
@@ -205,14 +205,14 @@ weir__stop_searching(struct core *c)
 static void
 look_again(struct core *c, struct task *t)
 {
-	uint32_t ahead = weir__run_queue_len_any(&c->worker->queue) +
-			 c->local.n + (c->lifo != NULL);
+	uint32_t ahead = run_queue_len_owner(&c->worker->queue) + c->local.n +
+			 (c->lifo != NULL);
 
 	if (ahead == 0) {
 		task_chain_add(&c->deferred, t);
 	} else {
 		weir__schedule_back(c, t);
-		if (!weir__source_set_any_armed_owner(&c->worker->sources))
+		if (!source_set_is_awaited(&c->worker->sources))
 			return;
 	}
 	if ((int32_t)(c->next_event - (c->tick + ahead + 1)) > 0)
@@ -475,8 +475,7 @@ look_around(struct core *c)
 		return t;
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (c->deferred.n > 0 ||
-	    weir__source_set_any_armed_owner(&c->worker->sources)) {
+	if (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources)) {
 		if (c->looked != c->tick)
 			core_set_now(c, rte_rdtsc());
 		maintenance(c, c->now);
