@@ -170,6 +170,11 @@ SUITES = {
             "--errors-for-leak-kinds=definite"], patience=10,
         # It runs one thread of theirs at a time, on one of two CPUs.
         at_once=min(2, CPUS)),
+    "arm64": Suite(
+        "unit, for arm64, under qemu", ["build", "test", "arm64"], "arm64",
+        meson_programs("emulable"), wrapper=[
+            "qemu-aarch64", "-L", os.path.abspath("build-sysroot-arm64")],
+        patience=5),
     "vm": Suite(
         "on virtual machines of several NUMA nodes, with network cards",
         ["build", "test"], "test", meson_programs("vm"), extras=["vm"]),

@@ -22,6 +22,7 @@
 #include <rte_malloc.h>
 
 #include "base/atomic.h"
+#include "base/cycles.h"
 #include "burst.h"
 #include "weir_ethdev.h"
 #include "weir_task.h"
@@ -61,7 +62,7 @@ weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us)
 	}
 	txq->port = port;
 	txq->queue = queue;
-	txq->timeout = timeout_us * (rte_get_tsc_hz() / 1000000);
+	txq->timeout = cycles_of_us(timeout_us);
 	return txq;
 }
 

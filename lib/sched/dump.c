@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/cycles.h"
 #include "sched/scheduler.h"
 #include "sched/weir_dump.h"
 
@@ -29,7 +30,7 @@ static uint64_t
 age_us(uint32_t woken)
 {
 	/* The clock is read last: what was read before is not in its future. */
-	return stamp_age(woken, rte_rdtsc()) / (rte_get_tsc_hz() / 1000000);
+	return us_of_cycles(stamp_age(woken, rte_rdtsc()));
 }
 
 static bool

@@ -21,6 +21,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "base/cycles.h"
 #include "base/log.h"
 #include "base/membarrier.h"
 #include "base/race.h"
@@ -237,7 +238,6 @@ weir__runtime_unref(struct weir_runtime *rt)
 static struct weir_runtime *
 create_empty(const struct weir_options *options)
 {
-	uint64_t us = rte_get_tsc_hz() / 1000000;
 	pthread_condattr_t monotonic;
 	struct weir_runtime *rt;
 
@@ -250,16 +250,16 @@ create_empty(const struct weir_options *options)
 	rt->options.name = rt->name;
 	if (options->hooks != NULL)
 		rt->hooks = *options->hooks;
-	rt->max_poll_gap = options->max_poll_gap_us * us;
-	rt->cross_node_age = options->cross_node_age_us * us;
-	rt->inject_target = INJECT_TARGET_US * us;
-	rt->clock_target = CLOCK_TARGET_US * us;
-	rt->linger = LINGER_US * us;
-	rt->recheck_min = RECHECK_MIN_US * us;
-	rt->recheck_max = RECHECK_MAX_US * us;
-	rt->adaptive_poll = options->adaptive_poll_us * us;
+	rt->max_poll_gap = cycles_of_us(options->max_poll_gap_us);
+	rt->cross_node_age = cycles_of_us(options->cross_node_age_us);
+	rt->inject_target = cycles_of_us(INJECT_TARGET_US);
+	rt->clock_target = cycles_of_us(CLOCK_TARGET_US);
+	rt->linger = cycles_of_us(LINGER_US);
+	rt->recheck_min = cycles_of_us(RECHECK_MIN_US);
+	rt->recheck_max = cycles_of_us(RECHECK_MAX_US);
+	rt->adaptive_poll = cycles_of_us(options->adaptive_poll_us);
 	rt->adaptive_sleep =
-		rt->adaptive_poll + options->adaptive_pause_us * us;
+		rt->adaptive_poll + cycles_of_us(options->adaptive_pause_us);
 	rt->power_pause = weir__pause_saves_power();
 	rt->membarrier =
 		weir__membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) ==

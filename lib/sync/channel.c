@@ -18,7 +18,7 @@
  *     is in them then is received or dropped, once.
  * Y11 Memory is got and given back without the lock.
  * Y50 A task that finds the channel empty, and found many values when it was
- *     woken last, yields and looks again CHANNEL_PAUSE_NS later, once, before it waits in
+ *     woken last, yields and looks again CHANNEL_PAUSE_US later, once, before it waits in
  *     line. Meanwhile it is in no line, as one that was not there yet: nobody is
  *     to wake it, and none of the values is promised to it.
  */
@@ -28,6 +28,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/cycles.h"
 #include "sync/memory.h"
 #include "sync/wait.h"
 #include "sync/weir_channel.h"
@@ -39,8 +40,8 @@
  * moderates its interrupts. Smaller: fewer values at a time. Larger: those that
  * come at the end of a burst wait longer.
  */
-#ifndef CHANNEL_PAUSE_NS
-#define CHANNEL_PAUSE_NS 2000u
+#ifndef CHANNEL_PAUSE_US
+#define CHANNEL_PAUSE_US 2u
 #endif
 
 /* So many are worth a pause. */
@@ -603,9 +604,7 @@ pause_begins(struct channel *c)
 		return false;
 	}
 	atomic_u64_store(&c->pause_end,
-			 rte_rdtsc() + rte_get_tsc_hz() / 1000000 *
-					       CHANNEL_PAUSE_NS / 1000,
-			 RELAXED);
+			 rte_rdtsc() + cycles_of_us(CHANNEL_PAUSE_US), RELAXED);
 	atomic_u32_store(&c->pausing, 1, RELAXED);
 	return true;
 }

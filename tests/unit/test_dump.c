@@ -101,7 +101,7 @@ polls_are_counted(void **state)
 static uint64_t
 us(uint64_t cycles)
 {
-	return cycles / (rte_get_tsc_hz() / 1000000);
+	return cycles * 1000 / (rte_get_tsc_hz() / 1000);
 }
 
 static void

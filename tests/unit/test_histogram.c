@@ -210,7 +210,7 @@ timed_setup(void **state)
 static uint64_t
 ns(uint64_t cycles)
 {
-	return cycles * 1000 / (rte_get_tsc_hz() / 1000000);
+	return cycles * 1000000 / (rte_get_tsc_hz() / 1000);
 }
 
 static void

@@ -216,7 +216,8 @@ lcores_are_worker_lcores_each_once(void **state)
 	lcores[2] = 77;
 	expect_invalid(&o, "lcores", "77");
 	lcores[2] = RTE_MAX_LCORE;
-	expect_invalid(&o, "lcores", "128");
+	snprintf(value, sizeof(value), "%u", RTE_MAX_LCORE);
+	expect_invalid(&o, "lcores", value);
 	lcores[2] = UINT_MAX;
 	expect_invalid(&o, "lcores", "4294967295");
 	o.nb_workers = 2;

@@ -24,7 +24,7 @@ worker_stats(unsigned int worker)
 static uint64_t
 ns(uint64_t cycles)
 {
-	return cycles * 1000 / (rte_get_tsc_hz() / 1000000);
+	return cycles * 1000000 / (rte_get_tsc_hz() / 1000);
 }
 
 static void
