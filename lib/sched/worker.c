@@ -443,7 +443,7 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
  * Looks at the clock, for timers and for the sources (L1, L3), and at the inject
  * queues if it is their turn (L2): what they have, or NULL.
  */
-static __rte_noinline struct task *
+static struct task *
 look(struct core *c)
 {
 	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
