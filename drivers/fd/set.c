@@ -25,6 +25,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "base/cycles.h"
 #include "fd.h"
 
 /* What one look takes; there is no gap before the next when it is full. */
@@ -109,12 +110,10 @@ static const struct weir_source_ops set_ops = {
 static void
 init(struct weir_fd_set *set, int epfd, uint64_t max_gap_us)
 {
-	uint64_t hz = rte_get_tsc_hz();
-
 	weir_source_lock(set);
 	set->epfd = epfd;
-	set->min_gap = MIN_GAP_US * hz / 1000000;
-	set->max_gap = max_gap_us * hz / 1000000;
+	set->min_gap = cycles_of_us(MIN_GAP_US);
+	set->max_gap = cycles_of_us(max_gap_us);
 	list_init(&set->fds);
 	weir_source_unlock(set);
 }

@@ -833,13 +833,26 @@ setup_lingering(void **state)
 	return 0;
 }
 
+/* Lets the driver's task end: how often its worker has parked. */
+static uint64_t
+parks_at_end(pthread_t driver, struct weir_waker *w, struct atomic_u32 *rc)
+{
+	struct weir_worker_stats stats;
+
+	rig_set(&rig.go, 1);
+	weir_waker_wake(w);
+	rig_wait_until(rig_get(rc) == 0);
+	pthread_join(driver, NULL);
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	return stats.parks;
+}
+
 /* Each time both somebody's to take and its own. */
 static void
 driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
 {
 	struct atomic_u32 rc;
 	pthread_t driver = start_driver_awake(&rc);
-	struct weir_worker_stats stats;
 	struct weir_waker *w;
 	unsigned int i;
 
@@ -851,12 +864,7 @@ driver_that_lingers_finds_what_comes_and_does_not_park(void **state)
 				 0);
 	}
 	w = rig_take_waker(&rig.waker);
-	rig_set(&rig.go, 1);
-	weir_waker_wake(w);
-	rig_wait_until(rig_get(&rc) == 0);
-	pthread_join(driver, NULL);
-	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
-	assert_int_equal(stats.parks, 0);
+	assert_int_equal(parks_at_end(driver, w, &rc), 0);
 }
 
 static void
@@ -864,7 +872,6 @@ driver_lingers_after_two_short_waits(void **state)
 {
 	struct atomic_u32 rc;
 	pthread_t driver = start_driver(&rc);
-	struct weir_worker_stats stats;
 	struct weir_waker *w;
 	unsigned int i;
 
@@ -875,12 +882,7 @@ driver_lingers_after_two_short_waits(void **state)
 		weir_waker_wake(w);
 		w = rig_take_waker(&rig.waker);
 	}
-	rig_set(&rig.go, 1);
-	weir_waker_wake(w);
-	rig_wait_until(rig_get(&rc) == 0);
-	pthread_join(driver, NULL);
-	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
-	assert_int_equal(stats.parks, 2);
+	assert_int_equal(parks_at_end(driver, w, &rc), 2);
 }
 
 static void
