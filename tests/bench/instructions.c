@@ -7,9 +7,8 @@
  *
  * performs N operations, a multiple of BATCH. What counts is what runs inside
  * measured(), less what runs inside aside(): costs.py has callgrind
- * collect just that. A runtime of the calling thread alone, whose intervals are
- * counted in ticks and not taken from the clock, runs the same instructions each
- * time.
+ * collect just that. A runtime of the calling thread alone runs the same
+ * instructions each time if the clock has no say.
  */
 
 #include <stdio.h>
@@ -24,6 +23,7 @@
 
 #include "queue/inject.h"
 #include "queue/run_queue.h"
+#include "sched/scheduler.h"
 #include "task/task.h"
 
 /* Tasks at a time: they fit into the run queue. */
@@ -130,8 +130,8 @@ static const struct weir_task_ops receive_ops = {
 	.poll = receive_poll,
 };
 
-/* A driver: a step, then what it has spawned is awaited, then the next step. */
-struct driver {
+/* A stepper: a step, then what it has spawned is awaited, then the next step. */
+struct stepper {
 	step_fn *step;
 	unsigned int steps;
 	unsigned int joined;
@@ -141,34 +141,34 @@ static struct weir_join *joins[BATCH];
 static unsigned int nb_joins;
 
 static int
-driver_poll(struct weir_context *ctx, void *state)
+stepper_poll(struct weir_context *ctx, void *state)
 {
-	struct driver *d = state;
+	struct stepper *s = state;
 
-	for (; d->joined < nb_joins; d->joined++)
-		if (weir_join_poll(ctx, joins[d->joined], NULL) == WEIR_PENDING)
+	for (; s->joined < nb_joins; s->joined++)
+		if (weir_join_poll(ctx, joins[s->joined], NULL) == WEIR_PENDING)
 			return WEIR_PENDING;
-	d->joined = 0;
+	s->joined = 0;
 	nb_joins = 0;
-	if (d->steps-- == 0)
+	if (s->steps-- == 0)
 		return WEIR_DONE;
-	d->step(weir_context_runtime(ctx));
+	s->step(weir_context_runtime(ctx));
 	return weir_context_yield(ctx);
 }
 
-static const struct weir_task_ops driver_ops = {
-	.name = "driver",
-	.state_size = sizeof(struct driver),
-	.poll = driver_poll,
+static const struct weir_task_ops stepper_ops = {
+	.name = "stepper",
+	.state_size = sizeof(struct stepper),
+	.poll = stepper_poll,
 };
 
 static void
 drive(struct weir_runtime *rt, step_fn *step, unsigned int steps)
 {
-	struct driver d = { .step = step, .steps = steps };
+	struct stepper s = { .step = step, .steps = steps };
 
-	must(weir_runtime_block_on(rt, &driver_ops, &d, NULL) == 0,
-	     "the driver failed");
+	must(weir_runtime_block_on(rt, &stepper_ops, &s, NULL) == 0,
+	     "the stepper failed");
 }
 
 static unsigned int operations;
@@ -320,7 +320,7 @@ do_nothing(struct weir_runtime *rt)
 {
 }
 
-/* A driver that is alone has the sources polled each time that it yields. */
+/* A stepper that is alone has the sources polled each time that it yields. */
 static void
 poll_sources(struct weir_runtime *rt)
 {
@@ -459,15 +459,19 @@ static struct weir_runtime *
 runtime(void)
 {
 	struct weir_options options;
+	struct weir_runtime *rt;
 
 	weir_options_init(&options);
 	options.current_thread = true;
 	options.inject_interval = 61;
-	/* A second: the ticks alone decide. */
-	options.max_poll_gap_us = 1000000;
 	options.task_cells = TASK_CELLS;
 	options.seed = 1;
-	return weir_runtime_create(&options);
+	rt = weir_runtime_create(&options);
+	must(rt != NULL, "no runtime");
+	/* No turn is long: the ticks alone decide. */
+	rt->max_poll_gap = UINT64_MAX / 4;
+	rt->clock_target = UINT64_MAX;
+	return rt;
 }
 
 int
@@ -488,7 +492,6 @@ main(int argc, char **argv)
 	if (m == NULL || operations == 0 || operations % BATCH != 0)
 		return 2;
 	rt = runtime();
-	must(rt != NULL, "no runtime");
 	m->run(rt);
 	weir_runtime_free(rt);
 	rte_eal_cleanup();
