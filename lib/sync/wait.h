@@ -127,6 +127,22 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 }
 
 /*
+ * What came of a wait that the call goes on with: 0, or what to return; then it is the
+ * task's again, unless that is WEIR_PENDING.
+ */
+static inline int
+wait_outcome(struct weir_wait *wait)
+{
+	struct wait *w = (struct wait *)wait;
+
+	/* [sync:A1] what it was given, or that the wait is the task's again. */
+	if (!atomic_u32_load(&w->over, ACQUIRE))
+		return WEIR_PENDING;
+	w->awaited = NULL;
+	return w->rc;
+}
+
+/*
  * The same with a line. True: it is a new one, and the lock is held. False: *rc
  * is what to return.
  */
@@ -134,22 +150,13 @@ static inline bool
 wait_begin(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 	   int *rc)
 {
-	struct wait *w = (struct wait *)wait;
-
 	*rc = wait_enter(ctx, &s->awaited, wait);
 	if (likely(*rc == 0)) {
 		lock_acquire(&s->lock);
 		return true;
 	}
-	if (*rc < 0)
-		return false;
-	/* [sync:A1] what it was given, or that the wait is the task's again. */
-	if (atomic_u32_load(&w->over, ACQUIRE)) {
-		w->awaited = NULL;
-		*rc = w->rc;
-	} else {
-		*rc = WEIR_PENDING;
-	}
+	if (*rc > 0)
+		*rc = wait_outcome(wait);
 	return false;
 }
 

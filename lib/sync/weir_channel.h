@@ -34,7 +34,8 @@ struct weir_receiver;
  * Makes a channel, with memory of the caller's NUMA node.
  *
  * @param capacity  How many values it holds before senders wait, or
- *                  WEIR_CHANNEL_UNBOUNDED.
+ *                  WEIR_CHANNEL_UNBOUNDED. There is memory for the next power of
+ *                  two.
  * @param size      Bytes of a value.
  * @param drop      Releases a value that nobody will receive; may be NULL. Runs
  *                  on the thread that gives up the last receiver.

@@ -286,3 +286,138 @@ MODEL(channel_grows, "blocks come and go while two send and one receives", 2, 1)
 	weir_receiver_drop(rx);
 	scheduler_end();
 }
+
+static uint64_t values[] = { 1, 2, 3, 4 };
+
+/* There are two values, of which the first is received: the two sides part. */
+static void
+begin_apart(size_t capacity, unsigned int nb_workers)
+{
+	begin(capacity, nb_workers);
+	model_check(weir_try_send(tx, &values[0]) == 0);
+	model_check(weir_try_send(tx, &values[1]) == 0);
+	recv_next();
+}
+
+static void
+send_others(void *what)
+{
+	unsigned int i;
+
+	for (i = 2; i < 4; i++)
+		model_check(weir_send(NULL, what, &values[i], NULL) == 0);
+	weir_sender_drop(what);
+}
+
+MODEL(channel_apart, "the two sides part, and whoever waits joins them", 2, 1)
+{
+	begin_apart(2, 0);
+	model_thread("sender", send_others, tx);
+	while (next <= 4)
+		recv_next();
+	model_check(weir_recv(NULL, rx, &values[0], NULL) == -EPIPE);
+	model_join_all();
+	weir_receiver_drop(rx);
+	scheduler_end();
+}
+
+MODEL(channel_apart_grows, "a block is used up, and used again, apart", 2, 1)
+{
+	begin_apart(WEIR_CHANNEL_UNBOUNDED, 0);
+	model_thread("sender", send_others, tx);
+	while (next <= 4)
+		recv_next();
+	model_join_all();
+	weir_receiver_drop(rx);
+	scheduler_end();
+}
+
+static void
+recv_one(void *what)
+{
+	model_check(weir_recv(NULL, rx, what, NULL) == 0);
+}
+
+MODEL(channel_apart_two, "two receive while the sides part", 2, 3)
+{
+	uint64_t got[2] = { 0, 0 };
+	unsigned int i;
+
+	begin(3, 0);
+	for (i = 0; i < 3; i++)
+		model_check(weir_try_send(tx, &values[i]) == 0);
+	model_thread("receiver", recv_one, &got[0]);
+	recv_one(&got[1]);
+	model_join_all();
+	model_check(got[0] + got[1] == 3);
+	next = 3;
+	recv_next();
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	scheduler_end();
+}
+
+MODEL(channel_apart_task, "a task waits for a value that is sent apart", 2, 1)
+{
+	begin_apart(2, 1);
+	waiter_detach(waiter_spawn(recv_all, &letters[0], received_in_task));
+	model_check(weir_try_send(tx, &values[2]) == 0);
+	weir_sender_drop(tx);
+	scheduler_end();
+	model_check(next == 4 && refused == 1);
+	weir_receiver_drop(rx);
+}
+
+static void
+close_receiver(void *what)
+{
+	weir_receiver_close(what);
+}
+
+MODEL(channel_apart_close, "a channel is closed apart", 3, 2)
+{
+	int rc;
+
+	begin_apart(2, 0);
+	model_thread("closer", close_receiver, rx);
+	rc = weir_try_send(tx, &values[2]);
+	model_check(rc == 0 || rc == -EPIPE);
+	recv_next();
+	if (rc == 0)
+		recv_next();
+	model_check(weir_recv(NULL, rx, &values[0], NULL) == -EPIPE);
+	model_join_all();
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	scheduler_end();
+}
+
+MODEL(channel_apart_ends, "both ends go at once, apart", 3, 2)
+{
+	begin_apart(2, 0);
+	model_thread("sender", drop_sender, tx);
+	weir_receiver_drop(rx);
+	model_join_all();
+	scheduler_end();
+	model_check(dropped == 1);
+}
+
+static void
+look_at_len(void *what)
+{
+	model_check(weir_receiver_len(what) <= 2);
+}
+
+MODEL(channel_apart_len, "there are never more values than places", 3, 2)
+{
+	begin_apart(2, 0);
+	model_thread("looker", look_at_len, rx);
+	model_check(weir_try_send(tx, &values[2]) == 0);
+	recv_next();
+	model_check(weir_try_send(tx, &values[3]) == 0);
+	model_join_all();
+	model_check(weir_receiver_len(rx) == 2);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	scheduler_end();
+}

@@ -494,6 +494,7 @@ many_senders_and_receivers_lose_nothing(void **state)
 {
 	pump_through(1);
 	pump_through(7);
+	pump_through(100);
 	pump_through(WEIR_CHANNEL_UNBOUNDED);
 }
 
@@ -868,6 +869,142 @@ pause_loses_nothing(void **state)
 	}
 }
 
+/*
+ * A receiver that finds many values has a lock of its own then, until somebody has to
+ * wait (Y52).
+ */
+#define MANY 20u
+
+/* Sent and received: the next number. */
+static uint64_t next_sent, next_received;
+
+static void
+send_numbers(uint64_t n)
+{
+	for (; n > 0; n--, next_sent++)
+		assert_int_equal(weir_try_send(tx, &next_sent), 0);
+}
+
+static void
+recv_numbers(uint64_t n)
+{
+	uint64_t v;
+
+	for (; n > 0; n--, next_received++) {
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, next_received);
+	}
+}
+
+static void
+begin_apart(size_t capacity)
+{
+	next_sent = 0;
+	next_received = 0;
+	open_channel(capacity, sizeof(uint64_t));
+	send_numbers(MANY);
+	recv_numbers(1);
+}
+
+static void
+apart_a_channel_holds_as_many(void **state)
+{
+	uint64_t turn, v;
+
+	begin_apart(MANY);
+	for (turn = 0; turn < 100; turn++) {
+		send_numbers(MANY - (next_sent - next_received));
+		assert_int_equal(weir_try_send(tx, &next_sent), -EAGAIN);
+		assert_int_equal(weir_receiver_len(rx), MANY);
+		recv_numbers(1 + turn % MANY);
+	}
+	/* That of the last turn was all there was: whoever asks joins the two. */
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	send_numbers(MANY);
+	assert_int_equal(weir_try_send(tx, &next_sent), -EAGAIN);
+	recv_numbers(MANY);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+apart_an_unbounded_channel_uses_blocks_again(void **state)
+{
+	unsigned int i;
+
+	begin_apart(WEIR_CHANNEL_UNBOUNDED);
+	for (i = 0; i < 3000; i++) {
+		send_numbers(1 + i % 3);
+		recv_numbers(1 + i % 3);
+	}
+	send_numbers(5000);
+	recv_numbers(4000);
+	assert_int_equal(weir_receiver_len(rx), 1000 + MANY - 1);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+apart_who_waits_is_served(void **state)
+{
+	struct letter a = { 0 };
+	struct waiter_thread *thread;
+	struct weir_join *join;
+
+	begin_apart(MANY);
+	a = (struct letter){ .tx = tx, .rx = rx };
+	send_numbers(1);
+	a.value = next_sent++;
+	join = waiter_spawn(rig.rt, send_letter, &a);
+	waiter_wait_for(tx, 1);
+	recv_numbers(1);
+	assert_int_equal(waiter_join(join), 0);
+	recv_numbers(MANY);
+	send_numbers(MANY);
+	recv_numbers(MANY);
+	join = waiter_spawn(rig.rt, recv_letter, &a);
+	waiter_wait_for(rx, 1);
+	send_numbers(1);
+	assert_int_equal(waiter_join(join), 0);
+	assert_int_equal(a.value, next_received++);
+	send_numbers(MANY);
+	recv_numbers(MANY);
+	thread = waiter_thread_start(recv_letter, &a);
+	waiter_wait_for(rx, 1);
+	send_numbers(1);
+	assert_int_equal(waiter_thread_join(thread), 0);
+	assert_int_equal(a.value, next_received++);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+apart_a_channel_ends(void **state)
+{
+	uint64_t v;
+
+	begin_apart(MANY);
+	weir_receiver_close(rx);
+	assert_int_equal(weir_try_send(tx, &next_sent), -EPIPE);
+	recv_numbers(MANY - 1);
+	assert_int_equal(weir_try_recv(rx, &v), -EPIPE);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	assert_int_equal(rig_get(&dropped), 0);
+
+	begin_apart(MANY);
+	weir_sender_drop(tx);
+	recv_numbers(MANY - 1);
+	assert_int_equal(weir_recv(NULL, rx, &v, NULL), -EPIPE);
+	weir_receiver_drop(rx);
+
+	begin_apart(MANY);
+	weir_receiver_drop(rx);
+	assert_int_equal(rig_get(&dropped), MANY * (MANY - 1) / 2);
+	assert_int_equal(weir_try_send(tx, &next_sent), -EPIPE);
+	weir_sender_drop(tx);
+}
+
 int
 main(void)
 {
@@ -896,6 +1033,11 @@ main(void)
 		RIG_TEST(receiver_of_a_small_channel_does_not_pause, 1),
 		RIG_TEST(pause_loses_nothing, 1),
 		RIG_TEST(pause_loses_nothing, 2),
+		RIG_TEST(apart_a_channel_holds_as_many, 1),
+		RIG_TEST(apart_an_unbounded_channel_uses_blocks_again, 1),
+		RIG_TEST(apart_who_waits_is_served, 1),
+		RIG_TEST(apart_who_waits_is_served, 2),
+		RIG_TEST(apart_a_channel_ends, 1),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

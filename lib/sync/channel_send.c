@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sending. See channel.c. */
+
+#include <errno.h>
+
+#include "sync/channel.h"
+
+/* Into the last block, in which there is room. With the lock. */
+static __rte_always_inline void
+push(struct channel *c, const void *values, uint32_t n, uint32_t size)
+{
+	uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
+	uint32_t m = stretch(c, sent, n);
+	const uint8_t *from = values;
+
+	copy(place(c, c->last, sent, size), from, m, size);
+	if (unlikely(m < n))
+		copy(c->last->values, from + (size_t)m * size, n - m, size);
+	/* [channel:A1] */
+	atomic_u64_store(&c->sent, sent + n, RELEASE);
+}
+
+/* The places of n values for a sender. With the lock. */
+static uint32_t
+share_places(struct channel *c, int promised, uint32_t n)
+{
+	uint64_t there = at_hand(c, SENDERS);
+
+	if (unlikely(there < n && is_apart(c))) {
+		/* [channel:A2] */
+		atomic_u64_store(&c->received,
+				 atomic_u64_load(&c->taken, ACQUIRE), RELAXED);
+		there = at_hand(c, SENDERS);
+	}
+	return share(c, SENDERS, there, promised, n);
+}
+
+/* A block behind the last one, which is full. 0 or -ENOMEM, without the lock. */
+static __rte_noinline int
+grow(struct channel *c)
+{
+	/* [channel:A4] */
+	struct block *b = atomic_ptr_exchange(&c->spare, NULL, ACQUIRE);
+	uint64_t sent;
+
+	if (b == NULL) {
+		/* Y11 */
+		lock_release(&c->sync.lock);
+		b = weir__channel_alloc_block(c);
+		if (b == NULL)
+			return -ENOMEM;
+		lock_acquire(&c->sync.lock);
+	}
+	sent = atomic_u64_load(&c->sent, RELAXED);
+	/* Another was faster. */
+	if (!is_behind(c, c->last, sent)) {
+		lock_release(&c->sync.lock);
+		sync_free(b);
+		lock_acquire(&c->sync.lock);
+		return 0;
+	}
+	b->next = NULL;
+	b->begin = sent;
+	c->last->next = b;
+	c->last = b;
+	return 0;
+}
+
+/*
+ * Room in the last block for one value or more, up to n; 0: there was none, and
+ * there is a new block now. Without memory -ENOMEM, without the lock.
+ */
+static int
+make_room(struct channel *c, uint32_t n)
+{
+	const uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
+
+	if (c->last == &c->own)
+		return (int)n;
+	if (unlikely(is_behind(c, c->last, sent)))
+		return grow(c);
+	return (int)stretch(c, sent, n);
+}
+
+/*
+ * With the lock, which is given back if it returns anything but 0, the number of
+ * values, or -EAGAIN.
+ */
+static __rte_always_inline int
+send_now(struct channel *c, const void *values, uint32_t n, int promised)
+{
+	uint32_t m;
+	int room;
+
+	do {
+		if (unlikely(c->closed)) {
+			sync_settle(&c->sync);
+			return -EPIPE;
+		}
+		m = share_places(c, promised, n);
+		if (m == 0)
+			return -EAGAIN;
+		room = make_room(c, m);
+		if (unlikely(room < 0))
+			return room;
+	} while (room == 0);
+	push(c, values, n == 1 ? 1 : (uint32_t)room, c->size);
+	sync_settle(&c->sync);
+	return room;
+}
+
+static __rte_always_inline int
+send_values(struct weir_context *ctx, struct channel *c, const void *values,
+	    uint32_t n, struct weir_wait *wait)
+{
+	int promised = wait_enter(ctx, &c->sync.awaited, wait), rc;
+
+	if (unlikely(promised > 0))
+		promised = weir__channel_go_on(c, SENDERS, wait);
+	else if (likely(promised == 0))
+		lock_acquire(&c->sync.lock);
+	while (promised >= 0) {
+		rc = send_now(c, values, n, promised);
+		if (rc != -EAGAIN)
+			return rc;
+		if (is_apart(c)) {
+			lock_release(&c->sync.lock);
+			weir__channel_lock_together(c);
+		} else {
+			promised = weir__channel_wait(ctx, c, SENDERS, wait);
+		}
+	}
+	return promised;
+}
+
+int
+weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
+		const void *values, uint32_t n, struct weir_wait *wait)
+{
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	return send_values(ctx, channel_of(sender), values, n, wait);
+}
+
+static __rte_always_inline bool
+send_alone(struct weir_context *ctx, struct channel *c, const void *value,
+	   const struct weir_wait *wait)
+{
+	bool room;
+
+	if (!is_alone(ctx, c, wait) || unlikely(!lock_take(&c->sync.lock)))
+		return false;
+	room = !is_awaited(c) && !c->closed &&
+	       count_values(c, &c->received) < c->capacity &&
+	       !is_behind(c, c->last, atomic_u64_load(&c->sent, RELAXED));
+	if (likely(room)) {
+		ctx->budget--;
+		push(c, value, 1, sizeof(uint64_t));
+	}
+	lock_release(&c->sync.lock);
+	return room;
+}
+
+static __rte_noinline int
+send_one(struct weir_context *ctx, struct channel *c, const void *value,
+	 struct weir_wait *wait)
+{
+	int rc = send_values(ctx, c, value, 1, wait);
+
+	return RTE_MIN(rc, 0);
+}
+
+int
+weir_send(struct weir_context *ctx, struct weir_sender *sender,
+	  const void *value, struct weir_wait *wait)
+{
+	struct channel *c = channel_of(sender);
+
+	if (likely(send_alone(ctx, c, value, wait)))
+		return 0;
+	return send_one(ctx, c, value, wait);
+}
+
+int
+weir_try_send(struct weir_sender *sender, const void *value)
+{
+	struct channel *c = channel_of(sender);
+	int rc;
+
+	lock_acquire(&c->sync.lock);
+	rc = send_now(c, value, 1, 0);
+	if (rc == -EAGAIN)
+		lock_release(&c->sync.lock);
+	return RTE_MIN(rc, 0);
+}
