@@ -12,14 +12,17 @@
  * C1 A cell goes back to where it came from: size_class tells which.
  * C2 A cache belongs to one worker's core and serves the pools of that
  *    worker's node only.
- * C3 A batch has CELL_BATCH cells, so it moves without being looked through;
- *    a stock that runs over gives a whole one away and keeps a whole one, and
- *    does neither again before it has freed or taken as many.
+ * C3 A batch has CELL_BATCH cells; a stock that runs over gives a whole one away and
+ *    keeps a whole one, and does neither again before it has freed or taken as many.
  * C4 Under a depot's lock nobody asks for memory, or does anything else that
  *    takes long.
  * C5 All but the large ones stay cells until the end. What never held a task is zero, so
  *    that its state word says that there is none (state.h, T7). A large one is returned
  *    to the heap under the lock of their list.
+ * C6 Batches are lists through their cells. Where others take them than give them,
+ *    each step through a list would wait for a line of another CPU's. There who gives
+ *    a batch, and has just used its cells, makes groups of it: the first cell of a
+ *    group names the others, and is fetched while the group before it is used.
  */
 
 #include <errno.h>
@@ -40,6 +43,7 @@ static_assert(offsetof(struct task, bytes) + 64 == CELL_MIN_SIZE,
 static_assert(offsetof(struct cell, next) == offsetof(struct task, next),
 	      "a cell's links stand where nobody looks for tasks");
 static_assert(CELL_MAX_SIZE % WEIR_CACHE_LINE == 0, "classes are lines");
+static_assert(CELL_BATCH % CELL_GROUP == 0, "a batch is groups");
 
 /* Its cells come behind it. */
 struct cell_chunk {
@@ -57,6 +61,63 @@ stock_init(struct cell_stock *s)
 	*s = (struct cell_stock){ 0 };
 }
 
+static inline void
+fetch(const struct cell *c)
+{
+	rte_prefetch0(c);
+	rte_prefetch0(c->others);
+}
+
+/* What belongs to a group whose first cell has been fetched, and the next one's first. */
+static void
+fetch_group(const struct cell *group)
+{
+	unsigned int i;
+
+	for (i = 0; i < CELL_GROUP - 1; i++)
+		fetch(group->others[i]);
+	if (group->next != NULL)
+		fetch(group->next);
+}
+
+/* The next group becomes the list. */
+static void
+open_group(struct cell_stock *s)
+{
+	struct cell *c = s->groups, *next = c->next;
+	unsigned int i;
+
+	s->groups = next;
+	if (--s->nb_groups > 0)
+		fetch_group(next);
+	s->head = c;
+	s->n = CELL_GROUP;
+	for (i = 0; i < CELL_GROUP - 1; i++) {
+		c->next = s->head->others[i];
+		c = c->next;
+	}
+	c->next = NULL;
+}
+
+/* A batch that is a list becomes one of groups. */
+static void
+group_batch(struct cell *c)
+{
+	struct cell *first;
+	unsigned int k, i;
+
+	c->nb_groups = CELL_BATCH / CELL_GROUP;
+	for (k = 0; k < CELL_BATCH / CELL_GROUP; k++) {
+		first = c;
+		for (i = 0; i < CELL_GROUP - 1; i++) {
+			c = c->next;
+			first->others[i] = c;
+		}
+		c = c->next;
+		first->next = c;
+	}
+}
+
 /* Takes one that is at hand, or NULL. */
 static void *
 stock_take(struct cell_stock *s, size_t size)
@@ -66,11 +127,15 @@ stock_take(struct cell_stock *s, size_t size)
 			s->fresh += size;
 			return s->fresh - size;
 		}
-		if (s->spare == NULL)
+		if (s->spare != NULL) {
+			s->head = s->spare;
+			s->spare = NULL;
+			s->n = CELL_BATCH;
+		} else if (s->nb_groups > 0) {
+			open_group(s);
+		} else {
 			return NULL;
-		s->head = s->spare;
-		s->spare = NULL;
-		s->n = CELL_BATCH;
+		}
 	}
 	return stock_pop(s);
 }
@@ -92,12 +157,40 @@ stock_put(struct cell_stock *s, void *cell)
 	return batch;
 }
 
-/* With the lock. */
+/* C4, C6: without the lock. */
 static void
-put_batch(struct cell_depot *d, struct cell *batch)
+put_batch(struct cell_depot *d, const struct cell_stock *giver,
+	  struct cell *batch)
 {
+	batch->giver = giver;
+	batch->nb_groups = 0;
+	if (atomic_u32_load(&d->crosses, RELAXED) != 0)
+		group_batch(batch);
+	lock_acquire(&d->lock);
 	batch->next_batch = d->batches;
 	d->batches = batch;
+	lock_release(&d->lock);
+}
+
+/* A batch is a stock's, which is out. With the lock. */
+static void
+take_batch(struct cell_depot *d, struct cell_stock *s, struct cell *batch)
+{
+	const uint32_t crosses = batch->giver != s;
+
+	if (atomic_u32_load(&d->crosses, RELAXED) != crosses)
+		atomic_u32_store(&d->crosses, crosses, RELAXED);
+	d->batches = batch->next_batch;
+	if (batch->nb_groups == 0) {
+		s->spare = batch;
+		return;
+	}
+	fetch_group(batch);
+	/* The next one will be wanted soon. */
+	if (d->batches != NULL)
+		fetch(d->batches);
+	s->groups = batch;
+	s->nb_groups = batch->nb_groups;
 }
 
 /* A stock that is out gets a batch, or as many that are new. With the lock. */
@@ -108,8 +201,7 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 	struct cell *batch = d->batches;
 
 	if (batch != NULL) {
-		d->batches = batch->next_batch;
-		s->spare = batch;
+		take_batch(d, s, batch);
 		return true;
 	}
 	if (chunk == NULL)
@@ -158,6 +250,7 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 	for (i = 0; i < CELL_CLASSES; i++) {
 		d = &p->depot[i];
 		lock_init(&d->lock);
+		atomic_u32_store(&d->crosses, 0, RELAXED);
 		d->batches = NULL;
 		d->chunks = NULL;
 		d->open = NULL;
@@ -215,6 +308,7 @@ static size_t
 stock_cells(const struct cell_stock *s, size_t size)
 {
 	return s->n + (s->spare != NULL ? CELL_BATCH : 0) +
+	       s->nb_groups * CELL_GROUP +
 	       (size_t)(s->fresh_end - s->fresh) / size;
 }
 
@@ -237,9 +331,9 @@ put_shared(struct cell_depot *d, void *cell)
 
 	lock_acquire(&d->lock);
 	batch = stock_put(&d->shared, cell);
-	if (batch != NULL)
-		put_batch(d, batch);
 	lock_release(&d->lock);
+	if (batch != NULL)
+		put_batch(d, &d->shared, batch);
 }
 
 void
@@ -424,7 +518,6 @@ void
 weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 {
 	unsigned int cls = t->size_class;
-	struct cell_depot *d;
 	struct cell *batch;
 
 	if (unlikely(c == NULL || c->pools != p || cls == CELL_CLASS_MALLOC)) {
@@ -436,10 +529,7 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	batch = stock_put(&c->stock[cls], t);
 	if (likely(batch == NULL))
 		return;
-	d = &p->depot[cls];
-	lock_acquire(&d->lock);
-	put_batch(d, batch);
-	lock_release(&d->lock);
+	put_batch(&p->depot[cls], &c->stock[cls], batch);
 	c->nb_cells -= CELL_BATCH;
 }
 

@@ -32,24 +32,43 @@
 
 /*
  * Cells that a stock and its depot exchange. Smaller: more of them meet at the
- * lock. Larger: more memory lies idle with workers, up to two batches a class.
+ * lock. Larger: more memory lies idle with workers, up to three batches a class.
  */
 #define CELL_BATCH 64
+/*
+ * In a depot one cell of so many names the others (C6). Smaller: fewer are fetched at
+ * once. Larger: more than a CPU fetches at once.
+ */
+#define CELL_GROUP 8
+
+struct cell_stock;
 
 /* A cell that holds nothing. What is to be read of it stays as the last task left it. */
 struct cell {
 	uint8_t task[offsetof(struct task, next)];
-	struct cell *next;
-	struct cell *next_batch; /* in the first one of a batch */
+	struct cell *next; /* or next group */
+	/* In the first one of a batch. */
+	struct cell *next_batch;
+	const struct cell_stock *giver;
+	uint32_t nb_groups; /* 0: it is a list */
+	/* In the first one of a group. */
+	struct cell *others[CELL_GROUP - 1] weir_cache_aligned;
 };
+
+static_assert(sizeof(struct cell) <= CELL_MIN_SIZE &&
+		      offsetof(struct cell, nb_groups) + sizeof(uint32_t) <=
+			      offsetof(struct task, size_class),
+	      "a cell names others, and keeps its class");
 
 struct cell_chunk;
 
 /* Cells at hand. One user at a time. */
 struct cell_stock {
-	struct cell *head;  /* given back, the last one first */
-	struct cell *spare; /* a whole batch of such, or NULL */
-	unsigned int n;	    /* of those behind head; less than CELL_BATCH */
+	struct cell *head; /* given back, the last one first */
+	unsigned int n;	   /* of those; less than CELL_BATCH */
+	unsigned int nb_groups;
+	struct cell *groups; /* from the depot */
+	struct cell *spare;  /* a whole batch that is a list, or NULL */
 	/* Never used yet. */
 	char *fresh;
 	char *fresh_end;
@@ -57,6 +76,8 @@ struct cell_stock {
 
 struct cell_depot {
 	struct lock lock weir_cache_aligned;
+	/* A batch was taken last by another than had given it. */
+	struct atomic_u32 crosses;
 	/* Under the lock. */
 	struct cell *batches;
 	struct cell_chunk *chunks; /* all, the newest first */

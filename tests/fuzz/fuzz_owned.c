@@ -31,6 +31,8 @@ static void
 let_in(void);
 #undef CELL_BATCH
 #define CELL_BATCH 4 /* to meet depots */
+#undef CELL_GROUP
+#define CELL_GROUP 2
 #define lock_acquire(l) (let_in(), lock_acquire(l))
 #include "task/cell.c"
 #undef lock_acquire

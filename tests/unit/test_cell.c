@@ -228,6 +228,53 @@ cache_counts_what_was_taken(void **state)
 	weir__cell_pools_fini(&other);
 }
 
+static bool
+batches_cross(void)
+{
+	return atomic_u32_load(&pools.depot[0].crosses, RELAXED) != 0;
+}
+
+/* C6 */
+static void
+cells_go_from_one_cache_to_another(void **state)
+{
+	struct task *cells[2 * CELLS];
+	struct cell_cache other;
+	size_t grown = 0;
+	unsigned int i;
+
+	weir__cell_cache_init(&other, &pools);
+	for (i = 1; i < 10; i++) {
+		take_all(cells, 2 * CELLS, &cache);
+		give_all(cells, 2 * CELLS, &other);
+		assert_int_equal(weir__cell_cache_taken(&cache), i * 2 * CELLS);
+		assert_int_equal(weir__cell_cache_taken(&other),
+				 -(uint64_t)i * 2 * CELLS);
+		if (i == 2)
+			grown = rig_heap_in_use();
+	}
+	assert_true(batches_cross());
+	/* And to who has none, one by one and in bursts. */
+	for (i = 0; i < 5; i++) {
+		take_all(cells, CELLS, NULL);
+		assert_int_equal(weir__cell_alloc_burst(&pools, NULL, 0,
+							cells + CELLS, CELLS),
+				 CELLS);
+		give_all(cells, 2 * CELLS, &other);
+	}
+	assert_true(batches_cross());
+	for (i = 0; i < 5; i++) {
+		take_all(cells, 2 * CELLS, &cache);
+		give_all(cells, 2 * CELLS, &cache);
+	}
+	assert_false(batches_cross());
+	assert_int_equal(rig_heap_in_use(), grown);
+	weir__cell_cache_fini(&other);
+	take_all(cells, 2 * CELLS, NULL);
+	give_all(cells, 2 * CELLS, NULL);
+	assert_int_equal(rig_heap_in_use(), grown);
+}
+
 static void
 failed_init_leaves_nothing(void **state)
 {
@@ -650,6 +697,7 @@ main(void)
 		TEST(cache_serves_its_own_pools_only),
 		TEST(cache_flows_over_into_the_pool),
 		TEST(cache_counts_what_was_taken),
+		TEST(cells_go_from_one_cache_to_another),
 		TEST(failed_init_leaves_nothing),
 		TEST(huge_state_gets_no_cell),
 		TEST(size_of_a_cell_does_not_wrap),
