@@ -23,7 +23,8 @@
  * Y9  Values leave the blocks in the order in which they came.
  * Y10 After close, or with the last receiver, nothing comes into a block; what
  *     is in them then is received or dropped, once.
- * Y11 Memory is got and given back without the lock.
+ * Y11 Memory is got and given back without the lock. A block that is empty when it
+ *     ends is used again, as is one that its receivers have left.
  * Y50 A task that finds the channel empty, and found many values when it was
  *     woken last, yields and looks again CHANNEL_PAUSE_US later, once, before it waits in
  *     line. Meanwhile it is in no line, as one that was not there yet: nobody is

@@ -21,29 +21,46 @@ push(struct channel *c, const void *values, uint32_t n, uint32_t size)
 	atomic_u64_store(&c->sent, sent + n, RELEASE);
 }
 
+/* What was received apart. With the lock. */
+static void
+see_received(struct channel *c)
+{
+	/* [channel:A2] */
+	if (is_apart(c))
+		atomic_u64_store(&c->received,
+				 atomic_u64_load(&c->taken, ACQUIRE), RELAXED);
+}
+
 /* The places of n values for a sender. With the lock. */
 static uint32_t
 share_places(struct channel *c, int promised, uint32_t n)
 {
 	uint64_t there = at_hand(c, SENDERS);
 
-	if (unlikely(there < n && is_apart(c))) {
-		/* [channel:A2] */
-		atomic_u64_store(&c->received,
-				 atomic_u64_load(&c->taken, ACQUIRE), RELAXED);
+	if (unlikely(there < n)) {
+		see_received(c);
 		there = at_hand(c, SENDERS);
 	}
 	return share(c, SENDERS, there, promised, n);
 }
 
-/* A block behind the last one, which is full. 0 or -ENOMEM, without the lock. */
+/*
+ * The last block is full: there is another, or it is empty again. 0 or -ENOMEM,
+ * without the lock.
+ */
 static __rte_noinline int
 grow(struct channel *c)
 {
-	/* [channel:A4] */
-	struct block *b = atomic_ptr_exchange(&c->spare, NULL, ACQUIRE);
-	uint64_t sent;
+	uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
+	struct block *b;
 
+	see_received(c);
+	if (count_values(c, &c->received) == 0) {
+		c->last->begin = sent;
+		return 0;
+	}
+	/* [channel:A4] */
+	b = atomic_ptr_exchange(&c->spare, NULL, ACQUIRE);
 	if (b == NULL) {
 		/* Y11 */
 		lock_release(&c->sync.lock);

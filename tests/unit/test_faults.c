@@ -243,6 +243,52 @@ set_without_memory_takes_no_task(void **state)
 	weir_join_set_free(set);
 }
 
+static void
+channel_without_memory_takes_no_value(void **state)
+{
+	const size_t unbounded = WEIR_CHANNEL_UNBOUNDED;
+	size_t before = rig_heap_in_use();
+	uint64_t n, v, received = 0;
+	struct weir_receiver *rx;
+	struct weir_sender *tx;
+	int rc;
+
+	for (n = 0; n < 2; n++) {
+		grant((uint32_t)n);
+		assert_int_equal(weir_channel_create(unbounded, sizeof(v), NULL,
+						     &tx, &rx),
+				 -ENOMEM);
+	}
+	grant(2);
+	assert_int_equal(
+		weir_channel_create(unbounded, sizeof(v), NULL, &tx, &rx), 0);
+	for (n = 0; (rc = weir_try_send(tx, &n)) == 0; n++)
+		;
+	assert_int_equal(rc, -ENOMEM);
+	assert_in_range(n, 1, 100000);
+	assert_int_equal(weir_send(NULL, tx, &n, NULL), -ENOMEM);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(v, received++);
+	/* The block is not empty yet. */
+	assert_int_equal(weir_try_send(tx, &n), -ENOMEM);
+	grant(1);
+	assert_int_equal(weir_try_send(tx, &n), 0);
+	for (n++; received < n; received++) {
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, received);
+	}
+	/* What is there is enough for one after the other. */
+	for (; n < 100000; n++, received++) {
+		assert_int_equal(weir_try_send(tx, &n), 0);
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, received);
+	}
+	grant(UINT32_MAX);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+	assert_int_equal(rig_heap_in_use(), before);
+}
+
 /* It goes with the runtime: its user has no more of it. */
 static void
 source_freed_without_memory_is_not_lost(void **state)
@@ -308,6 +354,7 @@ main(void)
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
 		TEST(source_without_memory_is_not_made, 1),
 		TEST(token_without_memory_is_not_made, 1),
+		TEST(channel_without_memory_takes_no_value, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
