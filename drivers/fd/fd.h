@@ -37,20 +37,18 @@ struct weir_fd {
 
 struct weir_fd_set {
 	int epfd;
-	bool asleep;	      /* in the epoll set of the home worker */
-	uint64_t next;	      /* TSC of the next look */
-	uint64_t gap;	      /* TSC cycles, from the last look to it */
+	uint64_t gap;	      /* TSC cycles, from the last look to the next */
 	uint64_t min_gap;     /* after the first look that found nothing */
 	uint64_t max_gap;     /* after many */
 	struct list_link fds; /* struct weir_fd.link */
 };
 
-/* The next poll looks. With the lock. */
+/* The next round looks. With the lock. */
 static inline void
 fd_set_look_soon(struct weir_fd_set *set)
 {
-	set->next = 0;
 	set->gap = 0;
+	weir_source_poll_after(set, 0, 0);
 }
 
 /* These have come: wakes who waits. False: nobody. With the lock. */

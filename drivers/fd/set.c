@@ -3,12 +3,12 @@
 /*
  * A set of fds as a source: an epoll fd, and who looks into it when.
  *
- * A look is a system call, and the worker polls every microsecond or so. So
+ * A look is a system call, after which the CPU has to learn again what it had
+ * foreseen of the worker's code, and the worker polls every microsecond or so. So
  * after a look that found nothing comes a gap, which doubles from one such look
- * to the next.
+ * to the next. Where the worker has nothing to run, it ends sooner.
  *
- * While the home worker sleeps, the set's epoll fd is in the worker's, and every
- * poll looks.
+ * While the home worker sleeps, the set's epoll fd is in the worker's.
  *
  * D1 The epoll fd is waited for under the set's lock, and a fd leaves it under
  *    the lock: what a look gives is still there.
@@ -31,6 +31,8 @@
 /* What one look takes; there is no gap before the next when it is full. */
 #define LOOK_EVENTS 64
 #define MIN_GAP_US 1
+/* Of a worker that has nothing else to do, in the longest gap. */
+#define IDLE_LOOKS 16
 
 static int
 set_poll(void *priv)
@@ -40,8 +42,6 @@ set_poll(void *priv)
 	uint64_t now = rte_rdtsc();
 	int i, n, woken = 0;
 
-	if (now < set->next && !set->asleep)
-		return 0;
 	n = epoll_wait(set->epfd, events, LOOK_EVENTS, 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
@@ -50,7 +50,9 @@ set_poll(void *priv)
 	set->gap = n > 0 ? 0 : RTE_MIN(2 * set->gap, set->max_gap);
 	if (n == 0 && set->gap == 0)
 		set->gap = RTE_MIN(set->min_gap, set->max_gap);
-	set->next = now + set->gap;
+	weir_source_poll_after(
+		set, now + set->gap,
+		now + RTE_MIN(set->gap, set->max_gap / IDLE_LOOKS));
 	return woken;
 }
 
@@ -58,12 +60,8 @@ static int
 set_sleep(void *priv, int epfd)
 {
 	struct weir_fd_set *set = priv;
-	int rc;
 
-	rc = weir_source_watch(set, epfd, set->epfd);
-	if (rc == 0)
-		set->asleep = true;
-	return rc;
+	return weir_source_watch(set, epfd, set->epfd);
 }
 
 static void
@@ -72,7 +70,6 @@ set_wake(void *priv)
 	struct weir_fd_set *set = priv;
 
 	weir_source_unwatch(set);
-	set->asleep = false;
 	fd_set_look_soon(set);
 }
 

@@ -16,8 +16,9 @@
  * The look costs a system call, so a worker that is busy does it now and then:
  * at its next poll after something was found and after a task began to wait, and
  * then after twice as long each time that it finds nothing, up to the set's
- * longest gap. A fd that becomes ready is noticed within that gap and the time
- * between two polls of the worker's sources. A worker that sleeps in the kernel
+ * longest gap; or a sixteenth of that, while it has nothing to run. A fd that becomes
+ * ready is noticed within that gap and the time between two polls of the worker's
+ * sources. A worker that sleeps in the kernel
  * is woken by the fd.
  *
  * A signalfd tells of signals to the process, which all its threads have to
@@ -38,7 +39,7 @@ struct weir_fd;
 struct weir_fd_set;
 
 /** The longest gap, in microseconds, where none is given. */
-#define WEIR_FD_GAP_US 50
+#define WEIR_FD_GAP_US 200
 /** The longest that can be given: a second. */
 #define WEIR_FD_GAP_MAX_US 1000000
 

@@ -151,6 +151,15 @@ weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w)
 	return true;
 }
 
+/* Read too late, it is right in the next round (S3). */
+static bool
+is_to_rest(const struct weir_source *src, uint64_t now, bool idle)
+{
+	return now <
+	       atomic_u64_load(idle ? &src->idle_not_before : &src->not_before,
+			       RELAXED);
+}
+
 /* Polls one source; true if a task was woken. */
 static bool
 poll_source(struct weir_source *src, bool rescue)
@@ -170,7 +179,7 @@ poll_source(struct weir_source *src, bool rescue)
 }
 
 unsigned int
-weir__source_set_poll_owner(struct source_set *s)
+weir__source_set_poll_owner(struct source_set *s, uint64_t now, bool idle)
 {
 	const struct source_array *a = weir__source_set_array(s);
 	unsigned int i, ready = 0;
@@ -182,7 +191,8 @@ weir__source_set_poll_owner(struct source_set *s)
 		if (!source_is_armed(a->s[i]))
 			continue;
 		any = true;
-		ready += poll_source(a->s[i], false);
+		if (!is_to_rest(a->s[i], now, idle))
+			ready += poll_source(a->s[i], false);
 	}
 	if (!any && source_set_is_awaited(s))
 		atomic_u32_store(&s->awaited, 0, RELAXED);
@@ -190,7 +200,7 @@ weir__source_set_poll_owner(struct source_set *s)
 }
 
 unsigned int
-weir__source_set_rescue(struct source_set *s)
+weir__source_set_rescue(struct source_set *s, uint64_t now)
 {
 	const struct source_array *a = weir__source_set_array(s);
 	unsigned int i, ready = 0;
@@ -199,7 +209,8 @@ weir__source_set_rescue(struct source_set *s)
 		return 0;
 	for (i = 0; i < a->n; i++)
 		if ((a->s[i]->ops->flags & WEIR_SOURCE_ANY_THREAD) &&
-		    source_is_armed(a->s[i]))
+		    source_is_armed(a->s[i]) &&
+		    !is_to_rest(a->s[i], now, false))
 			ready += poll_source(a->s[i], true);
 	return ready;
 }
@@ -442,6 +453,15 @@ weir_source_move(struct weir_source *source, struct weir_runtime *rt,
 	pthread_mutex_unlock(&registry->mutex);
 	retire_arrays(registry, retired, 2);
 	return rc;
+}
+
+void
+weir_source_poll_after(void *priv, uint64_t tsc, uint64_t idle_tsc)
+{
+	struct weir_source *src = source_of(priv);
+
+	atomic_u64_store(&src->not_before, tsc, RELAXED);
+	atomic_u64_store(&src->idle_not_before, idle_tsc, RELAXED);
 }
 
 struct weir_source *

@@ -68,7 +68,8 @@ struct weir_source {
 	int16_t alert;		   /* to be told once */
 	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
-	struct atomic_u64 events;
+	/* TSC: no round looks before; read without the lock. */
+	struct atomic_u64 not_before;
 	uint8_t looks; /* in vain since a task waits, up to SOURCE_FEW_LOOKS */
 	bool quick;    /* the last time there were fewer */
 	bool again;    /* a task yielded to look again, and has found nothing */
@@ -84,7 +85,10 @@ struct weir_source {
 	/* With the registry's mutex: its user has freed it, without memory. */
 	bool freed;
 	struct source_watch *watch; /* with the lock; see source_watch.c */
-	struct atomic_u64 rescues;  /* written under the lock */
+	struct atomic_u64 idle_not_before; /* the same, for an idle worker's */
+	/* Written under the lock. */
+	struct atomic_u64 events;
+	struct atomic_u64 rescues;
 
 	uint8_t priv[] weir_cache_aligned;
 };
@@ -148,10 +152,11 @@ weir__source_set_array(const struct source_set *s);
 
 /*
  * Polls the armed sources once and wakes the tasks of those that are ready.
- * Returns how many were. The home worker, between two of its quiescent states.
+ * now: TSC. idle: the worker has nothing to run. Returns how many were. The home
+ * worker, between two of its quiescent states.
  */
 unsigned int
-weir__source_set_poll_owner(struct source_set *s);
+weir__source_set_poll_owner(struct source_set *s, uint64_t now, bool idle);
 /* Would that look at any? Not so if it was just armed elsewhere. */
 static inline bool
 source_set_is_awaited(const struct source_set *s)
@@ -164,7 +169,7 @@ source_set_is_awaited(const struct source_set *s)
  * it. Any worker.
  */
 unsigned int
-weir__source_set_rescue(struct source_set *s);
+weir__source_set_rescue(struct source_set *s, uint64_t now);
 
 /*
  * Polls a source that is waited on. True when there was something; the one

@@ -133,6 +133,19 @@ weir_source_watch(void *priv, int epfd, int fd);
 WEIR_API void
 weir_source_unwatch(void *priv);
 
+/**
+ * For a source whose poll costs much, a system call for example: until then the
+ * workers pass it over in their rounds, which costs next to nothing. Around a
+ * sleep they poll it all the same.
+ *
+ * @param tsc       As rte_rdtsc(); 0: the next round polls it.
+ * @param idle_tsc  The same for rounds of a home worker that has nothing to run.
+ *
+ * With the lock held.
+ */
+WEIR_API void
+weir_source_poll_after(void *priv, uint64_t tsc, uint64_t idle_tsc);
+
 /** The source that a driver's bytes belong to. */
 WEIR_API struct weir_source *
 weir_source_of(const void *priv);

@@ -62,7 +62,7 @@ poll_waiting(struct core *c)
 	unsigned int fired = 0;
 	bool timers;
 
-	weir__poll_sources(c, rte_rdtsc());
+	weir__poll_sources(c, rte_rdtsc(), true);
 	timers = fire_timers(c->worker, c->now, &fired);
 	if (has_tasks(c) || worker_attention(c->worker) != 0)
 		return true;

@@ -399,7 +399,7 @@ count_busy(struct core *c, uint64_t now)
 
 /* One round over the sources. */
 void
-weir__poll_sources(struct core *c, uint64_t now);
+weir__poll_sources(struct core *c, uint64_t now, bool idle);
 
 /*
  * Wakes those whose time has come on a worker, and adds how many to *fired. now:

@@ -294,7 +294,7 @@ rescue(struct core *c, unsigned int i, uint64_t limit)
 
 	if (!is_stuck(v, limit))
 		return;
-	ready = weir__source_set_rescue(&v->sources);
+	ready = weir__source_set_rescue(&v->sources, c->now);
 	fire_timers(v, c->now, &ready);
 	if (ready > 0)
 		counter_add(&w->counters, rescues, ready);

@@ -43,7 +43,7 @@ __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
 /* One round over the sources. */
 void
-weir__poll_sources(struct core *c, uint64_t now)
+weir__poll_sources(struct core *c, uint64_t now, bool idle)
 {
 	struct worker *w = c->worker;
 	uint64_t gap = now - c->last_poll;
@@ -54,7 +54,7 @@ weir__poll_sources(struct core *c, uint64_t now)
 	core_set_now(c, now);
 	c->last_poll = now;
 	atomic_u64_store(&w->sources.last_poll, now, RELAXED);
-	ready = weir__source_set_poll_owner(&w->sources);
+	ready = weir__source_set_poll_owner(&w->sources, now, idle);
 	TRACE_FP(source_poll, w->index, ready);
 	counter_add(&w->counters, source_polls, 1);
 	if (ready > 0)
@@ -106,7 +106,7 @@ maintenance(struct core *c, uint64_t now)
 	c->next_event = c->tick + c->worker->rt->options.event_interval;
 	tune(c, now);
 	count_busy(c, now);
-	weir__poll_sources(c, now);
+	weir__poll_sources(c, now, false);
 	weir__schedule_deferred(c);
 	if (run_queue_len_owner(&c->worker->queue) + (c->lifo != NULL) > 1)
 		weir__notify(c->worker->node, &c->worker->queue);

@@ -162,7 +162,7 @@ static void
 rescue(void *arg)
 {
 	(void)arg;
-	weir__source_set_rescue(&workers_get(0)->sources);
+	weir__source_set_rescue(&workers_get(0)->sources, 1);
 }
 
 MODEL(source_rescue, "a rescuer beside the home worker", 2, 2)

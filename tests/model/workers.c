@@ -262,7 +262,7 @@ drive(void *arg)
 	while (!(worker_attention(w) & ATTENTION_STOP)) {
 		t = next_task(c);
 		if (t == NULL) {
-			weir__poll_sources(c, rte_rdtsc());
+			weir__poll_sources(c, rte_rdtsc(), true);
 			t = next_task(c);
 		}
 		if (t == NULL && !c->searching && weir__linger(c))

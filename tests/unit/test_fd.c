@@ -18,6 +18,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "fd.h"
 #include "kernel.h"
 #include "park/source.h"
 #include "weir_fd.h"
@@ -813,8 +814,7 @@ static struct atomic_u32 looks;
 static void
 looks_become_rare_while_nothing_comes(void **state)
 {
-	struct weir_source *source;
-	struct weir_source_stats before, after;
+	struct weir_worker_stats before, after;
 	int fd = make_eventfd(0);
 	struct weir_fd_set *rare =
 		weir_fd_set_create(rig.rt, 0, WEIR_FD_GAP_MAX_US);
@@ -822,12 +822,11 @@ looks_become_rare_while_nothing_comes(void **state)
 	struct weir_join *join = spawn_waiter(f, EPOLLIN);
 	uint32_t n;
 
-	source = weir_fd_set_source(rare);
-	rig_wait_until(rig_get(&source->armed));
-	weir_source_stats_get(source, &before);
+	rig_wait_until(rig_get(&weir_fd_set_source(rare)->armed));
+	weir_worker_stats_get(rig.rt, 0, &before);
 	rig_set(&looks, 0);
-	rig_wait_until((weir_source_stats_get(source, &after),
-			after.polls > before.polls + 20000));
+	rig_wait_until((weir_worker_stats_get(rig.rt, 0, &after),
+			after.source_polls > before.source_polls + 20000));
 	/* 1 + 2 + 4 ... us: after 20 of them it would have been a second. */
 	n = rig_get(&looks);
 	assert_in_range(n, 1, 20);
@@ -840,6 +839,44 @@ looks_become_rare_while_nothing_comes(void **state)
 	expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
 	weir_fd_free(f);
 	weir_fd_set_free(rare);
+	close(fd);
+}
+
+static bool
+gap_is_longest(struct weir_fd_set *of)
+{
+	bool is;
+
+	weir_source_lock(of);
+	is = of->gap == of->max_gap;
+	weir_source_unlock(of);
+	return is;
+}
+
+static void
+idle_worker_looks_sooner_than_a_busy_one(void **state)
+{
+	struct weir_fd_set *seldom = weir_fd_set_create(rig.rt, 0, 16);
+	struct weir_source *source = weir_fd_set_source(seldom);
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add_to(seldom, fd, 0);
+	struct weir_join *join = spawn_waiter(f, EPOLLIN);
+	uint64_t busy, idle;
+
+	rig_wait_until(gap_is_longest(seldom));
+	weir_source_lock(seldom);
+	busy = atomic_u64_load(&source->not_before, RELAXED);
+	idle = atomic_u64_load(&source->idle_not_before, RELAXED);
+	assert_int_equal(busy - idle, seldom->gap - seldom->gap / 16);
+	/* What a new waiter waits for may be there. */
+	fd_set_look_soon(seldom);
+	assert_int_equal(atomic_u64_load(&source->not_before, RELAXED), 0);
+	assert_int_equal(atomic_u64_load(&source->idle_not_before, RELAXED), 0);
+	weir_source_unlock(seldom);
+	raise_fd(fd);
+	expect(join, EPOLLIN);
+	weir_fd_free(f);
+	weir_fd_set_free(seldom);
 	close(fd);
 }
 
@@ -954,6 +991,8 @@ main(void)
 		TESTS(fd_wakes_a_worker_that_sleeps),
 		TEST_WITH(setup_polling, looks_become_rare_while_nothing_comes,
 			  1),
+		TEST_WITH(setup_polling,
+			  idle_worker_looks_sooner_than_a_busy_one, 1),
 		TEST(bad_fds_are_refused, 2),
 		TEST(bad_sets_and_waits_are_refused, 2),
 	};

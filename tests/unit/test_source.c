@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 
 #include "park/source.h"
@@ -283,34 +284,114 @@ wait_on_fake(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+static const struct weir_task_ops fake_waiter_ops = {
+	.name = "fake waiter",
+	.state_size = sizeof(struct fake *),
+	.poll = wait_on_fake,
+};
+
+static struct fake *
+fake_create(struct atomic_u32 *finis)
+{
+	struct fake *f = weir_source_create(rig.rt, &fake_ops, 0, sizeof(*f));
+
+	assert_non_null(f);
+	f->finis = finis;
+	rig_set(&f->rc_plus_1000, 1000);
+	return f;
+}
+
 static void
 driver_is_polled_while_a_task_waits_and_its_error_closes(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "fake waiter",
-		.state_size = sizeof(struct fake *),
-		.poll = wait_on_fake,
-	};
 	struct atomic_u32 finis = { 0 };
+	struct fake *f = fake_create(&finis);
 	struct weir_join *join;
-	struct fake *f;
 
-	f = weir_source_create(rig.rt, &fake_ops, 0, sizeof(*f));
-	assert_non_null(f);
-	f->finis = &finis;
-	rig_set(&f->rc_plus_1000, 1000);
 	assert_int_equal(
 		weir_runtime_block_on(rig.rt, &rig_done_ops, &rig.told, NULL),
 		0);
 	assert_int_equal(rig_get(&f->polls), 0);
-	join = weir_task_spawn(rig.rt, &ops, &f, NULL);
+	join = weir_task_spawn(rig.rt, &fake_waiter_ops, &f, NULL);
 	rig_wait_until(rig_get(&f->polls) > 3);
 	rig_set(&f->rc_plus_1000, 1000 - EIO);
 	assert_int_equal(weir_join_wait(join, NULL), -EIO);
-	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &f, NULL), -EIO);
+	assert_int_equal(
+		weir_runtime_block_on(rig.rt, &fake_waiter_ops, &f, NULL),
+		-EIO);
 	assert_int_equal(rig_get(&finis), 0);
 	weir_source_free(f);
 	assert_int_equal(rig_get(&finis), 1);
+}
+
+static void
+let_rounds_pass(uint64_t n)
+{
+	struct weir_worker_stats stats;
+	uint64_t end;
+
+	weir_worker_stats_get(rig.rt, 0, &stats);
+	end = stats.source_polls + n;
+	rig_wait_until((weir_worker_stats_get(rig.rt, 0, &stats),
+			stats.source_polls >= end));
+}
+
+static void
+poll_after(struct fake *f, uint64_t tsc, uint64_t idle_tsc)
+{
+	weir_source_lock(f);
+	weir_source_poll_after(f, tsc, idle_tsc);
+	weir_source_unlock(f);
+}
+
+/* From the round on that may have begun before. */
+static void
+expect_rest(struct fake *f)
+{
+	uint32_t polls;
+
+	let_rounds_pass(2);
+	polls = rig_get(&f->polls);
+	let_rounds_pass(1000);
+	assert_int_equal(rig_get(&f->polls), polls);
+}
+
+static void
+expect_polls(struct fake *f)
+{
+	uint32_t polls = rig_get(&f->polls);
+
+	rig_wait_until(rig_get(&f->polls) > polls + 1);
+}
+
+static void
+source_is_passed_over_until_its_time(void **state)
+{
+	struct atomic_u32 finis = { 0 }, go = { 0 };
+	struct rig_log log = { 0 };
+	const struct rig_state yielder = { .log = &log, .go = &go };
+	struct fake *f = fake_create(&finis);
+	struct weir_join *join, *busy;
+
+	join = weir_task_spawn(rig.rt, &fake_waiter_ops, &f, NULL);
+	expect_polls(f);
+	/* An idle worker goes by the one, a busy one by the other. */
+	poll_after(f, 0, UINT64_MAX);
+	expect_rest(f);
+	poll_after(f, UINT64_MAX, 0);
+	expect_polls(f);
+	busy = rig_spawn_on(rig.rt, 0, &rig_yield_ops, &yielder);
+	rig_wait_until(rig_get(&log.polls) > 0);
+	expect_rest(f);
+	poll_after(f, 0, UINT64_MAX);
+	expect_polls(f);
+	rig_set(&go, 1);
+	weir_join_wait(busy, NULL);
+	/* A time that has come. */
+	poll_after(f, rte_rdtsc(), rte_rdtsc());
+	rig_set(&f->rc_plus_1000, 1001);
+	assert_int_equal(weir_join_wait(join, NULL), 0);
+	weir_source_free(f);
 }
 
 static void
@@ -465,6 +546,7 @@ main(void)
 		TESTS(cancelled_waiter_gives_its_place_up),
 		TESTS(shutdown_ends_the_waiter_and_closes_the_source),
 		TESTS(driver_is_polled_while_a_task_waits_and_its_error_closes),
+		TEST(source_is_passed_over_until_its_time, 1),
 		TEST(bad_arguments_are_refused, 2),
 		TESTS(source_comes_and_goes_beside_others),
 		TESTS(sources_come_and_go_on_all_workers_at_once),
