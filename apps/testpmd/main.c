@@ -164,7 +164,7 @@ start(struct testpmd *t)
 	t->streams = streams_create(&t->plan, &t->options, t->rt);
 	if (t->streams == NULL)
 		return STATUS_FAILED;
-	if (t->options.tx_first)
+	if (t->options.tx_first > 0)
 		ports_tx_first(&t->plan, &t->options);
 	watch_init(&t->plan);
 	if (streams_start(t->streams, t->plan.nb_streams, t->options.mode,

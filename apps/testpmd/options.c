@@ -20,6 +20,7 @@
 #define DEFAULT_BURST 32
 #define MAX_DESCRIPTORS 32768
 #define MAX_SECONDS 1e9
+#define TX_FIRST_MAX 1024
 #define SECOND_NS 1e9
 
 static const struct forward_mode *const forward_modes[] = {
@@ -219,8 +220,14 @@ parse_auto_start(const char *name, const char *value, struct options *o)
 static int
 parse_tx_first(const char *name, const char *value, struct options *o)
 {
-	o->tx_first = true;
+	o->tx_first = RTE_MAX(o->tx_first, 1);
 	return STATUS_OK;
+}
+
+static int
+parse_tx_first_bursts(const char *name, const char *value, struct options *o)
+{
+	return parse_uint16(name, value, TX_FIRST_MAX, &o->tx_first);
 }
 
 static int
@@ -345,6 +352,8 @@ static const struct option_def option_defs[] = {
 	  "default 02:00:00:00:00:PORT" },
 	{ "tx-first", NULL, parse_tx_first,
 	  "send a burst on each transmit queue first" },
+	{ "tx-first-bursts", "N", parse_tx_first_bursts,
+	  "the same with N bursts, 1 to 1024" },
 	{ "stats-period", "SECONDS", parse_stats_period,
 	  "print statistics so often; decimals allowed;\n"
 	  "default 0: never" },

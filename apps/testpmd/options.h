@@ -29,7 +29,7 @@ struct options {
 	uint16_t txd;
 	uint16_t burst;
 	enum weir_park park;
-	bool tx_first;
+	uint16_t tx_first; /* bursts */
 	bool help;
 	uint64_t portmask;	  /* 0: not given */
 	unsigned int nb_mbufs;	  /* 0: as many as the queues need */

@@ -45,7 +45,8 @@ port_probe(struct port *port, uint16_t id)
 }
 
 /*
- * What can be in flight at once: full descriptor rings, what each stream holds
+ * What can be in flight at once: full descriptor rings, what goes round between
+ * software ports, what each stream holds
  * in its hands and holds back, and what lcores keep in their caches. A packet
  * may be sent by a port on another node, so every pool serves all queues.
  */
@@ -59,7 +60,9 @@ mbufs_needed(const struct plan *plan, const struct options *o)
 
 	for (i = 0; i < plan->nb_ports; i++) {
 		n += (unsigned int)plan->ports[i].nb_rxq * plan->ports[i].rxd;
-		n += (unsigned int)plan->ports[i].nb_txq * plan->ports[i].txd;
+		n += (unsigned int)plan->ports[i].nb_txq *
+		     (plan->ports[i].txd +
+		      (unsigned int)o->tx_first * o->burst);
 	}
 	return n + plan->nb_streams * (2u * o->burst + WEIR_BURST_MAX);
 }
@@ -280,29 +283,38 @@ ports_start(struct plan *plan, const struct options *o)
 	return rc;
 }
 
+/* False: there are no more mbufs. */
+static bool
+tx_first(struct port *port, uint16_t queue, const struct packet *packet,
+	 uint16_t burst)
+{
+	struct rte_mbuf *pkts[WEIR_BURST_MAX];
+	uint16_t sent;
+
+	if (rte_pktmbuf_alloc_bulk(port->pool, pkts, burst) != 0)
+		return false;
+	packet_write_bulk(packet, pkts, burst);
+	sent = rte_eth_tx_burst(port->id, queue, pkts, burst);
+	rte_pktmbuf_free_bulk(&pkts[sent], (unsigned int)burst - sent);
+	port->tx_first += sent;
+	return true;
+}
+
 void
 ports_tx_first(struct plan *plan, const struct options *o)
 {
-	struct rte_mbuf *pkts[WEIR_BURST_MAX];
 	struct packet packet;
 	struct port *port;
-	uint16_t queue, sent;
+	uint16_t queue, n;
 	unsigned int i;
 
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
 		packet_init(&packet, &port->mac, &o->eth_peer[port->id]);
-		for (queue = 0; queue < port->nb_txq; queue++) {
-			if (rte_pktmbuf_alloc_bulk(port->pool, pkts,
-						   o->burst) != 0)
-				return;
-			packet_write_bulk(&packet, pkts, o->burst);
-			sent = rte_eth_tx_burst(port->id, queue, pkts,
-						o->burst);
-			rte_pktmbuf_free_bulk(&pkts[sent],
-					      (unsigned int)o->burst - sent);
-			port->tx_first += sent;
-		}
+		for (queue = 0; queue < port->nb_txq; queue++)
+			for (n = 0; n < o->tx_first; n++)
+				if (!tx_first(port, queue, &packet, o->burst))
+					return;
 	}
 }
 

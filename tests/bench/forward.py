@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import statistics
+import time
 
 from machine import Account, Failure, Program
 from scenario import FLOOR, Peer, Sample, Scenario
@@ -32,10 +33,10 @@ BURSTS = (1, 4, 32, 256)
 MATRIX = "forward_matrix"
 
 # What is forwarded. vdevs: the ports. queues: of each port. descriptors: of each
-# queue.
+# queue. first: bursts that are put into each queue, where packets go round.
 Traffic = collections.namedtuple(
-    "Traffic", "vdevs mode burst workers queues descriptors",
-    defaults=("io", 32, 1, 1, 1024))
+    "Traffic", "vdevs mode burst workers queues descriptors first",
+    defaults=("io", 32, 1, 1, 1024, 1))
 
 
 def eal_arguments(setup, log_level="error", workers=1):
@@ -55,17 +56,39 @@ def mbufs(traffic):
     return max(8192, queues * (2 * traffic.descriptors + 1024))
 
 
-def options(traffic):
-    given = ["--forward-mode", traffic.mode,
-             "--nb-cores", str(traffic.workers),
-             "--burst", str(traffic.burst),
-             "--rxq", str(traffic.queues), "--txq", str(traffic.queues),
-             "--rxd", str(traffic.descriptors),
-             "--txd", str(traffic.descriptors),
-             "--total-num-mbufs", str(mbufs(traffic)), "--stats-period", "1"]
-    # Where packets go round, some must be put in.
-    if traffic.vdevs[0].startswith("net_ring"):
-        given.append("--tx-first")
+def common_options(traffic):
+    return ["--forward-mode", traffic.mode,
+            "--nb-cores", str(traffic.workers),
+            "--burst", str(traffic.burst),
+            "--rxq", str(traffic.queues), "--txq", str(traffic.queues),
+            "--rxd", str(traffic.descriptors),
+            "--txd", str(traffic.descriptors),
+            "--total-num-mbufs", str(mbufs(traffic))]
+
+
+def goes_round(traffic):
+    return traffic.vdevs[0].startswith("net_ring")
+
+
+def has_prompt(traffic, name):
+    """testpmd puts in more than a burst when it is told so at its prompt only."""
+    return name == TESTPMD and traffic.first > 1
+
+
+def options(traffic, name):
+    """What a program is given behind EAL's options."""
+    if name == FLOOR:
+        # It forwards in one way.
+        return [str(traffic.first)]
+    given = common_options(traffic)
+    if name == TESTPMD:
+        given += TESTPMD_OPTIONS
+    if has_prompt(traffic, name):
+        return [*given, "-i"]
+    given += ["--stats-period", "1"]
+    if goes_round(traffic):
+        given += (["--tx-first"] if traffic.first == 1 else
+                  ["--tx-first-bursts", str(traffic.first)])
     return given
 
 
@@ -89,6 +112,25 @@ def rates_when(traffic, n):
     return rates
 
 
+def asking(program, rates):
+    """The same for a program that has to be asked for them, once a second."""
+    last = 0
+
+    def ask(output):
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            program.type("show port stats all")
+        return rates(output)
+    return ask
+
+
+def wait_rates(program, traffic, prompt, n, seconds):
+    rates = rates_when(traffic, n)
+    return program.wait_output(asking(program, rates) if prompt else rates,
+                               seconds)
+
+
 def measure(traffic, setup, name):
     """One sample of one program: the median second."""
     programs = {"weir": WEIR, FLOOR: FLOOR_RING,
@@ -96,16 +138,15 @@ def measure(traffic, setup, name):
     argv = [programs[name], *eal_arguments(setup, workers=traffic.workers)]
     for vdev in traffic.vdevs:
         argv += ["--vdev", vdev]
-    # The floor forwards in one way.
-    if name != FLOOR:
-        argv += ["--", *options(traffic)]
-    if name == TESTPMD:
-        argv += TESTPMD_OPTIONS
-    with Program(argv) as program:
-        program.wait_output(rates_when(traffic, 1), START_SECONDS)
+    argv += ["--", *options(traffic, name)]
+    prompt = has_prompt(traffic, name)
+    with Program(argv, prompt) as program:
+        if prompt:
+            program.type(f"start tx_first {traffic.first}")
+        wait_rates(program, traffic, prompt, 1, START_SECONDS)
         account = Account(setup.machine.cpus, program.process.pid)
-        rates = program.wait_output(rates_when(traffic, 1 + setup.seconds),
-                                    START_SECONDS + 2 * setup.seconds)
+        rates = wait_rates(program, traffic, prompt, 1 + setup.seconds,
+                           START_SECONDS + 2 * setup.seconds)
         foreign = account.foreign()
         status = program.interrupt()
         if name == "weir" and (status != 0 or

@@ -2,6 +2,7 @@
 """The machine under the benchmarks: its CPUs, who else uses them, and the
 programs that are run on it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -76,14 +77,15 @@ class Machine:
 class Program:
     """A running program, whose output is kept. Use it in a `with`."""
 
-    def __init__(self, argv):
+    def __init__(self, argv, prompt=False):
         self.name = os.path.basename(argv[0])
         self._out = tempfile.TemporaryFile()
         # It polls for ever, so it must not outlive us, whatever ends us.
         # A session of its own: a terminal's Ctrl-C is for us to handle.
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *argv],
-            stdin=subprocess.DEVNULL, stdout=self._out,
+            stdin=subprocess.PIPE if prompt else subprocess.DEVNULL,
+            stdout=self._out,
             stderr=subprocess.STDOUT, start_new_session=True)
 
     def __enter__(self):
@@ -96,6 +98,13 @@ class Program:
             pass
         self.process.wait()
         self._out.close()
+        if self.process.stdin:
+            self.process.stdin.close()
+
+    def type(self, line):
+        """At its prompt; if it has ended, whoever waits for it says so."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.process.stdin.fileno(), f"{line}\n".encode())
 
     def output(self):
         # pread: the offset is shared with the program that writes.

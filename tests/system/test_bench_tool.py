@@ -153,14 +153,25 @@ def a_second_that_is_not_whole_does_not_count():
 
 def both_programs_get_the_same_traffic():
     traffic = forward.Traffic(("net_ring0", "net_ring1"), "macswap", 4, 2, 3, 64)
-    options = forward.options(traffic)
+    for program in ("weir", forward.TESTPMD):
+        has_traffic(forward.options(traffic, program))
+    check("--tx-first" not in forward.options(
+        forward.Traffic(("net_null0", "net_null1")), "weir"),
+          "null ports need no start")
+    more = traffic._replace(first=8)
+    options = forward.options(more, "weir")
+    equal(options[options.index("--tx-first-bursts") + 1], "8")
+    check(forward.options(more, forward.TESTPMD)[-1] == "-i",
+          "no prompt to say it at")
+    equal(forward.options(more, forward.FLOOR), ["8"])
+
+
+def has_traffic(options):
     for name, value in (("--forward-mode", "macswap"), ("--burst", "4"),
                         ("--nb-cores", "2"), ("--rxq", "3"), ("--txq", "3"),
                         ("--rxd", "64"), ("--txd", "64")):
         equal(options[options.index(name) + 1], value)
     check("--tx-first" in options, "nothing is put in")
-    check("--tx-first" not in forward.options(
-        forward.Traffic(("net_null0", "net_null1"))), "null ports need no start")
 
 
 def lcores_share_two_cpus():

@@ -9,6 +9,7 @@ TWO_RING = ("net_ring0", "net_ring1")
 RING_SIZE = 1023  # of net_ring
 BURST = 32
 IN_FLIGHT = 2 * BURST  # of --tx-first on each of two ports
+FIRST = 15  # bursts for each of two ports: a ring holds them all
 
 
 def run_until(packets, options, vdevs, workers):
@@ -46,6 +47,17 @@ def ring(workers):
     received = sum(p[0] for p in account.ports.values())
     check(received == account.forwarded,
           f"received {received}, forwarded {account.forwarded}")
+
+
+def many_first():
+    """What was put in, and no more, lies in the rings at the end."""
+    put_in = 2 * FIRST * BURST
+    account = run_until(2 * put_in, ("--tx-first-bursts", str(FIRST)),
+                        TWO_RING, 1)
+    account.check_clean()
+    received, sent, _ = map(sum, zip(*account.ports.values()))
+    check(sent - received == put_in,
+          f"sent {sent}, received {received}; {put_in} go round")
 
 
 def queues(workers):
@@ -133,6 +145,7 @@ def main():
             tap.run(f"null, {mode}, {workers} workers", null, mode, workers)
         tap.run(f"ring, {workers} workers", ring, workers)
         tap.run(f"4 queues a port, {workers} workers", queues, workers)
+    tap.run("--tx-first-bursts", many_first)
     tap.run("a port without a partner", lone_port)
     tap.run("--config and --nb-cores", config)
     tap.run("--nb-cores", nb_cores)

@@ -7,15 +7,17 @@
  * turn and to yield. Nothing else is there: no queues of tasks, no budget, clock or
  * counters but those of the PMD. A turn goes on until a receive is in vain.
  *
- *	floor_ring [EAL options]
+ *	floor_ring [EAL options] -- BURSTS
  *
- * with two ports; prints their rates each second until it is interrupted.
+ * with two ports, to each of which so many bursts are sent; prints their rates each
+ * second until it is interrupted.
  */
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_cycles.h>
 #include <rte_debug.h>
@@ -98,10 +100,11 @@ forward(void *arg)
 }
 
 static void
-start_port(uint16_t port, struct rte_mempool *pool)
+start_port(uint16_t port, struct rte_mempool *pool, int bursts)
 {
 	const struct rte_eth_conf conf = { 0 };
 	struct rte_mbuf *pkts[BURST];
+	int i;
 
 	must(rte_eth_dev_configure(port, 1, 1, &conf), "configure");
 	must(rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL,
@@ -110,9 +113,11 @@ start_port(uint16_t port, struct rte_mempool *pool)
 	must(rte_eth_tx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL),
 	     "tx queue");
 	must(rte_eth_dev_start(port), "start");
-	must(rte_pktmbuf_alloc_bulk(pool, pkts, BURST), "mbufs");
-	if (rte_eth_tx_burst(port, 0, pkts, BURST) < BURST)
-		rte_exit(EXIT_FAILURE, "a ring is full\n");
+	for (i = 0; i < bursts; i++) {
+		must(rte_pktmbuf_alloc_bulk(pool, pkts, BURST), "mbufs");
+		if (rte_eth_tx_burst(port, 0, pkts, BURST) < BURST)
+			rte_exit(EXIT_FAILURE, "a ring is full\n");
+	}
 }
 
 int
@@ -122,8 +127,13 @@ main(int argc, char **argv)
 	struct rte_eth_stats stats;
 	struct rte_mempool *pool;
 	uint16_t port;
+	int used, bursts;
 
-	must(rte_eal_init(argc, argv), "EAL");
+	used = rte_eal_init(argc, argv);
+	must(used, "EAL");
+	bursts = argc - used == 2 ? atoi(argv[used + 1]) : 0;
+	if (bursts < 1)
+		rte_exit(EXIT_FAILURE, "how many bursts?\n");
 	signal(SIGINT, interrupted);
 	pool = rte_pktmbuf_pool_create("floor", MBUFS, CACHE, 0,
 				       RTE_MBUF_DEFAULT_BUF_SIZE,
@@ -131,7 +141,7 @@ main(int argc, char **argv)
 	if (pool == NULL || rte_eth_dev_count_avail() != PORTS)
 		rte_exit(EXIT_FAILURE, "no memory, or not two ports\n");
 	for (port = 0; port < PORTS; port++)
-		start_port(port, pool);
+		start_port(port, pool, bursts);
 	must(rte_eal_remote_launch(forward, NULL, rte_get_next_lcore(-1, 1, 0)),
 	     "launch");
 	while (!atomic_load(&stop)) {
