@@ -63,6 +63,7 @@ static const struct number {
 	NUMBER("rxd", rxd, 32768),
 	NUMBER("txd", txd, 32768),
 	NUMBER("burst", burst, 512),
+	NUMBER("tx-first-bursts", tx_first, 1024),
 	NUMBER("total-num-mbufs", nb_mbufs, 1u << 30),
 };
 
@@ -308,7 +309,7 @@ static enum verdict
 judge_flag(const char *name, const char *value)
 {
 	if (strcmp(name, "tx-first") == 0)
-		expected.tx_first = true;
+		expected.tx_first = RTE_MAX(expected.tx_first, 1);
 	if (strcmp(name, "help") == 0)
 		expected.help = true;
 	return VERDICT_GOOD;
@@ -332,6 +333,7 @@ static const struct rule {
 	{ "total-num-mbufs", judge_number },
 	{ "eth-peer", judge_eth_peer },
 	{ "tx-first", judge_flag },
+	{ "tx-first-bursts", judge_number },
 	{ "stats-period", judge_seconds },
 	{ "run-for", judge_seconds },
 	{ "auto-start", judge_flag },
