@@ -12,29 +12,12 @@ timer_of(struct weir_sleep *sleep)
 	return (struct timer *)sleep;
 }
 
-/*
- * deadline, now: cycles of the clock; now is 0 where it has not been read. A wait
- * that goes on needs not read it.
- */
+/* now, due: cycles of the clock, and the tick. */
 static int
-sleep_until(struct weir_context *ctx, struct timers *ts, struct timer *t,
-	    uint64_t deadline, uint64_t now)
+arm(struct weir_context *ctx, struct timers *ts, struct timer *t, uint64_t now,
+    uint64_t due)
 {
-	const struct clock *clock = ts->clock;
-	uint64_t due = clock_tick_up(clock, deadline);
-
-	if (!timer_idle(t)) {
-		if (t->wheel.due == due && weir__timer_watch(t, ctx))
-			return WEIR_PENDING;
-		weir__timer_cancel(t);
-	} else if (timer_fired(t, due)) {
-		return context_spend(ctx, 1);
-	}
-	if (now == 0)
-		now = clock_now(clock);
-	if (now >= deadline)
-		return context_spend(ctx, 1);
-	weir__timer_arm(ts, t, now >> clock->tick_shift, due,
+	weir__timer_arm(ts, t, now >> ts->clock->tick_shift, due,
 			context_waker(ctx));
 	return WEIR_PENDING;
 }
@@ -44,9 +27,35 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		 uint64_t deadline)
 {
 	struct timers *ts = weir__timers_of(ctx);
+	struct timer *t = timer_of(sleep);
+	uint64_t cycles = weir__clock_cycles(ts->clock, deadline), now;
+	uint64_t due = clock_tick_up(ts->clock, cycles);
 
-	return sleep_until(ctx, ts, timer_of(sleep),
-			   weir__clock_cycles(ts->clock, deadline), 0);
+	t->begun = false;
+	if (!timer_idle(t)) {
+		if (t->wheel.due == due && weir__timer_watch(t, ctx))
+			return WEIR_PENDING;
+		weir__timer_cancel(t);
+	} else if (timer_fired(t, due)) {
+		return context_spend(ctx, 1);
+	}
+	now = clock_now(ts->clock);
+	if (now >= cycles)
+		return context_spend(ctx, 1);
+	return arm(ctx, ts, t, now, due);
+}
+
+/* Goes on with a wait that has begun: it is over once its timer is idle. */
+static int
+sleep_on(struct weir_context *ctx, struct timer *t)
+{
+	int rc;
+
+	if (!timer_idle(t) && weir__timer_watch(t, ctx))
+		return WEIR_PENDING;
+	rc = context_spend(ctx, 1);
+	t->begun = rc != 0;
+	return rc;
 }
 
 int
@@ -54,21 +63,20 @@ weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns)
 {
 	struct timers *ts = weir__timers_of(ctx);
 	struct timer *t = timer_of(sleep);
-	uint64_t now = 0;
-	int rc;
+	uint64_t now, deadline;
 
-	if (!t->begun) {
-		now = clock_now(ts->clock);
-		if (__builtin_add_overflow(now,
-					   weir__clock_cycles(ts->clock, ns),
-					   &t->deadline))
-			t->deadline = UINT64_MAX;
-		t->begun = true;
-	}
-	rc = sleep_until(ctx, ts, t, t->deadline, now);
-	if (rc == 0)
-		t->begun = false;
-	return rc;
+	if (t->begun)
+		return sleep_on(ctx, t);
+	/* Of a wait until a time, which this one replaces. */
+	weir__timer_cancel(t);
+	if (ns == 0)
+		return context_spend(ctx, 1);
+	now = clock_now(ts->clock);
+	if (__builtin_add_overflow(now, weir__clock_cycles(ts->clock, ns),
+				   &deadline))
+		deadline = UINT64_MAX;
+	t->begun = true;
+	return arm(ctx, ts, t, now, clock_tick_up(ts->clock, deadline));
 }
 
 void

@@ -27,9 +27,7 @@ struct timer {
 	/* The struct timers that it is in; NULL: it has been taken out. */
 	struct atomic_ptr in;
 	struct weir_waker *waiter; /* likewise */
-	/* The waiting task's. */
-	uint64_t deadline; /* cycles; for a wait that has begun */
-	bool begun;
+	bool begun; /* by weir_sleep(), for the tick in `wheel`; the waiting task's */
 };
 
 static_assert(sizeof(struct timer) <= sizeof(struct weir_sleep),

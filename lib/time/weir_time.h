@@ -58,7 +58,7 @@ weir_clock_advance(struct weir_runtime *rt, uint64_t ns);
  * weir_sleep_cancel().
  */
 struct weir_sleep {
-	uint64_t reserved[9]; /**< not the user's */
+	uint64_t reserved[6]; /**< not the user's */
 };
 
 /**

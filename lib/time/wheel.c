@@ -140,8 +140,7 @@ put(struct wheel *w, struct wheel_timer *t, bool in_front)
 
 	slot = slot_at(due, level);
 	i = slot % WHEEL_SLOTS;
-	t->slot = (uint16_t)(level * WHEEL_SLOTS + i);
-	head = &w->slots[t->slot];
+	head = slot_list(w, level, slot);
 	if (!slot_used(w, level, slot)) {
 		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
 		list_init_one(head, &t->link);
@@ -162,21 +161,22 @@ weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due)
 }
 
 /*
- * W2. Nor does a slot's last one need a look. `at` and `next` stay: too early does no
- * harm (W3).
+ * W2. Nor does a slot's last one need a look: its links say which slot that is. `at`
+ * and `next` stay: too early does no harm (W3).
  */
 static void
 take_off(struct wheel *w, struct wheel_timer *t)
 {
-	unsigned int level = t->slot / WHEEL_SLOTS;
-	unsigned int i = t->slot % WHEEL_SLOTS;
+	size_t place, i;
 
-	if (list_alone(&t->link)) {
-		list_forget(&t->link);
-		w->used[level][i / 64] &= ~(UINT64_C(1) << i % 64);
-	} else {
+	if (!list_alone(&t->link)) {
 		list_remove(&t->link);
+		return;
 	}
+	place = (size_t)(t->link.next - w->slots);
+	i = place % WHEEL_SLOTS;
+	list_forget(&t->link);
+	w->used[place / WHEEL_SLOTS][i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
 void

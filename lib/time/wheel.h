@@ -30,7 +30,6 @@
 struct wheel_timer {
 	struct list_link link; /* of its slot; NULL: not in a wheel */
 	uint64_t due;	       /* tick */
-	uint16_t slot;	       /* of all levels' */
 };
 
 struct wheel {

@@ -277,6 +277,92 @@ cancelled_time_can_be_waited_for_again(void **state)
 	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
+/*
+ * One object for waits of both kinds, which replace one another. Each step is a poll;
+ * WEIR_PENDING only where the clock is to be moved on.
+ */
+struct mixed_state {
+	struct atomic_u32 *polls;
+	struct weir_sleep sleep;
+	uint64_t begin;
+	unsigned int step;
+};
+
+static int
+mixed_step(struct weir_context *ctx, struct mixed_state *s)
+{
+	switch (s->step) {
+	case 0: /* A day, then a millisecond, which replaces it. */
+		if (weir_sleep(ctx, &s->sleep, UINT64_C(86400) * NS_PER_S) !=
+		    WEIR_PENDING)
+			return -EBADE;
+		return weir_sleep_until(ctx, &s->sleep, s->begin + MS);
+	case 1: /* That is over, and a new one begins now. */
+		if (weir_sleep_until(ctx, &s->sleep, s->begin + MS) != 0)
+			return -EBADE;
+		return weir_sleep(ctx, &s->sleep, MS);
+	case 2: /* It has ended, but there is no budget to say so. */
+		while (weir_context_spend(ctx, 1) == 0)
+			;
+		return weir_sleep(ctx, &s->sleep, MS);
+	case 3: /* Now it is told, once; the next takes its own time. */
+		if (weir_sleep(ctx, &s->sleep, MS) != 0)
+			return -EBADE;
+		return weir_sleep(ctx, &s->sleep, MS);
+	default:
+		if (weir_sleep(ctx, &s->sleep, MS) != 0 ||
+		    weir_sleep(ctx, &s->sleep, 0) != 0)
+			return -EBADE;
+		return WEIR_DONE;
+	}
+}
+
+static int
+mixed_poll(struct weir_context *ctx, void *state)
+{
+	struct mixed_state *s = state;
+	int rc = mixed_step(ctx, s);
+
+	s->step++;
+	rig_add(s->polls, 1);
+	return rc;
+}
+
+static void
+mixed_drop(void *state)
+{
+	weir_sleep_cancel(&((struct mixed_state *)state)->sleep);
+}
+
+static const struct weir_task_ops mixed_ops = {
+	.name = "mixed",
+	.state_size = sizeof(struct mixed_state),
+	.poll = mixed_poll,
+	.drop = mixed_drop,
+};
+
+static void
+one_sleep_serves_for_waits_of_both_kinds(void **state)
+{
+	/* How many polls there have been before the clock moves on. */
+	static const unsigned int polls[] = { 1, 2, 4 };
+	struct mixed_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.begin = weir_clock_now(rig.rt);
+	join = weir_task_spawn(rig.rt, &mixed_ops, &s, NULL);
+	assert_non_null(join);
+	for (i = 0; i < RTE_DIM(polls); i++) {
+		rig_wait_until(rig_get(&rig.log.polls) == polls[i]);
+		assert_int_equal(rig_timers(rig.rt), 1);
+		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	}
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
+}
+
 /* A timeout around a wait for a task. */
 struct bounded_state {
 	struct weir_join *join;
@@ -567,6 +653,7 @@ main(void)
 		RIG_TESTS(running_clock_ends_sleeps),
 		RIG_TESTS(time_in_the_past_ends_at_once),
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
+		RIG_TESTS(one_sleep_serves_for_waits_of_both_kinds),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
 		RIG_TEST(paused_clock_stands_still, 1),

@@ -89,12 +89,18 @@ advance(uint64_t now, uint64_t before)
 }
 
 static unsigned int
-on_level_0(void)
+on_level(unsigned int level)
 {
+	const struct list_link *head, *l;
 	unsigned int i, n = 0;
 
-	for (i = 0; i < TIMERS; i++)
-		n += timers[i].turn != 0 && timers[i].t.slot < WHEEL_SLOTS;
+	for (i = 0; i < WHEEL_SLOTS; i++) {
+		if (!(wheel.used[level][i / 64] >> i % 64 & 1))
+			continue;
+		head = &wheel.slots[level * WHEEL_SLOTS + i];
+		for (l = head->next; l != head; l = l->next)
+			n++;
+	}
 	return n;
 }
 
@@ -112,7 +118,7 @@ peek_and_fetch(void)
 				    RTE_MAX(last->due, wheel.now));
 		last = t;
 	}
-	assert_int_equal(i, on_level_0());
+	assert_int_equal(i, on_level(0));
 	for (i = 0; i < 3; i++)
 		weir__wheel_fetch(&wheel, i);
 }
@@ -286,8 +292,7 @@ a_crowd_moves_down_bit_by_bit(void **state)
 	while (now < begins - 1) {
 		now = RTE_MIN(wheel_next(&wheel), begins - 1);
 		assert_null(weir__wheel_advance(&wheel, now));
-		for (i = 0, level_2 = 0; i < RTE_DIM(crowd); i++)
-			level_2 += crowd[i].slot / WHEEL_SLOTS == 2;
+		level_2 = on_level(2);
 		most = RTE_MAX(most, last - level_2);
 		last = level_2;
 	}
