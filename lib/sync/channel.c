@@ -13,8 +13,9 @@
  * waits: the two sides are together. A receiver that finds many values, while nobody
  * waits, parts them: receivers have a lock of their own then, so that neither side
  * writes what the other one needs for each value, until one finds nothing, or no
- * room. That senders see late what was received, and keep the number that they saw
- * last, is as in B-Queue (Wang et al., 2013) and rte_ring.
+ * room. That each side sees late what the other did, and keeps the number that it saw
+ * last until that is used up, is as in B-Queue (Wang et al., 2013); for senders also as
+ * in rte_ring.
  *
  * Invariants:
  * Y8  Values in blocks = sent - received <= capacity. Of these some are promised to

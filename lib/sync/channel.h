@@ -42,7 +42,6 @@ struct channel {
 	struct atomic_u64 promised; /* see PROMISED */
 	uint32_t mask;		    /* a block's values, less one */
 	struct atomic_u32 mode;	    /* MODE_*; with the receivers' lock */
-	struct atomic_u32 pausing;  /* a receiver (Y50) */
 	uint32_t ends[2];	    /* senders and receivers */
 	uint32_t refs;		    /* of who still uses the memory */
 	uint16_t size;
@@ -51,7 +50,9 @@ struct channel {
 	/* The receivers', apart. */
 	struct lock taking weir_cache_aligned;
 	struct atomic_u64 taken;     /* received */
-	struct atomic_u64 pause_end; /* TSC */
+	uint64_t seen;		     /* sent, as they know it */
+	struct atomic_u64 pause_end; /* TSC; apart or not, as the next */
+	struct atomic_u32 pausing;   /* a receiver (Y50) */
 
 	struct atomic_ptr spare; /* a block, or NULL */
 	void (*drop)(void *value);

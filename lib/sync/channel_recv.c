@@ -41,6 +41,7 @@ part(struct channel *c)
 		return;
 	atomic_u64_store(&c->taken, atomic_u64_load(&c->received, RELAXED),
 			 RELAXED);
+	c->seen = atomic_u64_load(&c->sent, RELAXED);
 	/*
 	 * [channel:A3] what receivers have written: the next has another lock than
 	 * the last one had.
@@ -178,13 +179,34 @@ note_found(struct channel *c, int promised, uint64_t n)
 }
 
 /*
+ * How many values a receiver may take. *looked: that is what there is now; apart that
+ * is asked when all has been taken that was there before. With the receivers' lock.
+ */
+static __rte_always_inline uint64_t
+values_at_hand(struct channel *c, bool *looked)
+{
+	uint64_t taken;
+
+	*looked = true;
+	if (!is_apart(c))
+		return at_hand(c, RECEIVERS);
+	taken = atomic_u64_load(&c->taken, RELAXED);
+	*looked = c->seen == taken;
+	if (*looked)
+		/* [channel:A1] */
+		c->seen = atomic_u64_load(&c->sent, ACQUIRE);
+	return c->seen - taken;
+}
+
+/*
  * With the receivers' lock, which is given back if it returns anything but -EAGAIN:
  * the number of values, or -EPIPE. Apart it does not look whether all have ended.
  */
 static __rte_always_inline int
 recv_now(struct channel *c, void *values, uint32_t n, int promised)
 {
-	const uint64_t there = at_hand(c, RECEIVERS);
+	bool looked;
+	const uint64_t there = values_at_hand(c, &looked);
 	struct block *old = NULL;
 	uint32_t m = share(c, RECEIVERS, there, promised, n);
 
@@ -194,7 +216,7 @@ recv_now(struct channel *c, void *values, uint32_t n, int promised)
 		lock_release(&c->sync.lock);
 		return -EPIPE;
 	}
-	if (unlikely(promised > 0 || has_mode(c, MODE_QUICK)))
+	if (looked && unlikely(promised > 0 || has_mode(c, MODE_QUICK)))
 		note_found(c, promised, there);
 	pop(c, received_at(c), values, m, c->size, &old);
 	if (is_apart(c)) {
