@@ -112,6 +112,21 @@ atomic_fence(int order)
 }
 
 /*
+ * The same right behind a change in one step, an exchange or fetch_add() or a
+ * compare-and-swap that succeeded, with no store in between: x86's are fences by
+ * themselves. As Linux's smp_mb__after_atomic().
+ */
+ATOMIC_INLINE void
+atomic_fence_after_rmw(int order)
+{
+#if defined(__x86_64__) && !defined(WEIR_TSAN)
+	__atomic_signal_fence(order);
+#else
+	__atomic_thread_fence(order);
+#endif
+}
+
+/*
  * The half of a fence that costs nothing: it keeps the compiler from moving
  * accesses across. The CPU is kept from it by the other half, which runs
  * elsewhere and orders all threads: weir__membarrier().
@@ -127,6 +142,15 @@ ATOMIC_INLINE void
 atomic_pause(void)
 {
 	rte_pause();
+}
+
+/*
+ * The same where what is waited for mostly comes sooner than a CPU's pause is over,
+ * which takes up to 50 ns: no pause, but models give others their turn.
+ */
+ATOMIC_INLINE void
+atomic_spin(void)
+{
 }
 
 #endif

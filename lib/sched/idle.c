@@ -14,7 +14,8 @@
  *    a bit.
  * D2 A claimed sleeper is counted as searching by its claimer, so there is no
  *    moment in which work was announced and nobody looks for it.
- * D3 The last searcher to give up looks at every queue after it was uncounted.
+ * D3 The last searcher to give up looks at every queue after it was uncounted. So
+ *    does who is alone on its node, which need not have searched.
  *
  * What is not here: a full fence between a notifier's push and its load of
  * `state`. On the packet path it would cost more than the push. So a notifier
@@ -103,14 +104,15 @@ weir__idle_sleep(struct idle *idle, unsigned int bit, bool was_searching)
 	atomic_u64_fetch_or(&idle->sleepers[bit / 64], mask_of(bit), RELAXED);
 	change = SLEEPING_ONE - (was_searching ? SEARCHING_ONE : 0);
 	s = atomic_u32_fetch_add(&idle->state, change, RELAXED);
-	if (!was_searching || searching(s) != 1)
+	/* D3 */
+	if (was_searching ? searching(s) != 1 : idle_workers(idle) > 1)
 		return false;
 	/*
 	 * [idle:F1] pairs with the fence at the end of a push to an inject
 	 * queue: without it the pusher could still see us searching and wake
 	 * nobody, while our last look (D3) misses what it pushed.
 	 */
-	atomic_fence(SEQ_CST);
+	atomic_fence_after_rmw(SEQ_CST);
 	return true;
 }
 

@@ -51,7 +51,7 @@ weir__idle_stop_searching(struct idle *idle);
 
 /*
  * The worker with this bit goes to sleep. True if it was searching and the
- * last one: it must then look at every queue once more.
+ * last one, or is alone: it must then look at every queue once more.
  */
 bool
 weir__idle_sleep(struct idle *idle, unsigned int bit, bool searching);

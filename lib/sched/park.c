@@ -47,6 +47,13 @@
  */
 #define LINGER_AFTER 2
 
+/*
+ * Looks at its inbox between two polls of a worker that lingers, instead of a pause,
+ * which many CPUs make as long as what is waited for. Smaller: what others send waits
+ * for a poll. Larger: sources wait for more looks.
+ */
+#define LINGER_LOOKS 8
+
 static bool
 has_tasks(const struct core *c)
 {
@@ -218,10 +225,22 @@ end_wait(struct core *c, uint64_t begin)
 	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
 	c->busy_since = c->now;
-	c->tuned_at = c->last_poll;
-	c->tuned_tick = c->tick;
+	c->tuned_at += c->now - begin;
 	if (run_queue_len_owner(&w->queue) + (c->lifo != NULL) > 1)
 		weir__notify(w->node, &w->queue);
+}
+
+/* What others send to a worker that lingers comes here. */
+static bool
+watch_inbox(const struct worker *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < LINGER_LOOKS; i++)
+		if (inject_pending(&w->inbox))
+			return true;
+	atomic_spin();
+	return false;
 }
 
 bool
@@ -241,11 +260,9 @@ weir__linger(struct core *c)
 	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
 		if (rte_is_power_of_2(n) && weir__work_pending(w))
 			break;
-		atomic_pause();
-		found = poll_waiting(c);
+		found = watch_inbox(w) || poll_waiting(c);
 	}
-	/* It has looked at the clock just now. */
-	c->next_look = c->tick + 2;
+	core_looked(c, c->tick + 1);
 	end_wait(c, begin);
 	return found;
 }
@@ -283,8 +300,7 @@ weir__park(struct core *c)
 	while (!weir__idle_claimed(idle, w->idle_bit)) {
 		if (poll_waiting(c)) {
 			c->searching = weir__idle_wake_self(idle, w->idle_bit);
-			/* It has looked at the clock just now. */
-			c->next_look = c->tick + 2;
+			core_looked(c, c->tick + 1);
 			goto awake;
 		}
 		if (c->last_poll >= recheck) {

@@ -232,6 +232,20 @@ struct weir_runtime {
 extern __thread struct core *weir__core
 	__attribute__((tls_model("initial-exec")));
 
+/*
+ * It has just looked at the clock: says when to do so next, counted from a tick on
+ * (worker.c, L1 to L3). At that tick if it is late for something else by then.
+ */
+static inline void
+core_looked(struct core *c, uint32_t tick)
+{
+	int32_t ticks = (int32_t)c->clock_ticks;
+
+	ticks = RTE_MIN(ticks, (int32_t)(c->next_event - tick));
+	ticks = RTE_MIN(ticks, (int32_t)(c->next_inject - tick));
+	c->next_look = tick + (uint32_t)RTE_MAX(ticks, 0);
+}
+
 static inline struct node *
 node_of_home(struct task_home *home)
 {

@@ -246,9 +246,13 @@ weir__take_deserted(struct core *c)
 struct task *
 weir__search(struct core *c)
 {
+	const struct weir_runtime *rt = c->worker->rt;
 	struct task *t;
 
 	if (!c->searching) {
+		/* There is nobody whose searches are to be few, nor to be asked. */
+		if (rt->nb_workers == 1 && rt->nb_nodes == 1)
+			return weir__take_inject(c);
 		if (!weir__idle_start_searching(&c->worker->node->idle))
 			return NULL;
 		c->searching = true;

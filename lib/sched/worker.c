@@ -448,7 +448,6 @@ look(struct core *c)
 {
 	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
 	unsigned int fired = 0;
-	uint32_t ticks;
 
 	if (inject)
 		c->next_inject = c->tick + c->inject_interval;
@@ -459,8 +458,7 @@ look(struct core *c)
 	if ((int32_t)(c->tick - c->next_event) >= 0 ||
 	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 		maintenance(c, c->now);
-	ticks = RTE_MIN(c->clock_ticks, c->next_event - c->tick);
-	c->next_look = c->tick + RTE_MIN(ticks, c->next_inject - c->tick);
+	core_looked(c, c->tick);
 	c->looking = false;
 	return inject ? take_first(c) : NULL;
 }

@@ -93,8 +93,9 @@ push_outside(void *arg)
 	weir__idle_notify(&idle, NULL, &bit);
 }
 
-MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
-      3)
+/* One that goes to sleep, as the last searcher or alone without a search. */
+static void
+sleep_beside_push(bool searching)
 {
 	struct task *tasks[2] = { rig_task(0) };
 	bool found;
@@ -102,10 +103,11 @@ MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
 	weir__idle_init(&idle, 1);
 	workers_make_inject(&inject, 1);
 	weir__inject_push(&inject, tasks, 1);
-	weir__idle_start_searching(&idle);
+	if (searching)
+		weir__idle_start_searching(&idle);
 	model_thread("pusher", push_outside, NULL);
-	model_check(weir__idle_sleep(&idle, 0, true));
-	found = inject_pending(&inject);
+	model_check(weir__idle_sleep(&idle, 0, searching));
+	found = inject_has_spilled(&inject);
 	model_join_all();
 	model_check(found || weir__idle_claimed(&idle, 0));
 	model_check(weir__inject_pop(&inject, tasks, 2) == 2);
@@ -113,4 +115,15 @@ MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
 	rig_see(tasks[1]);
 	rig_check_seen(2);
 	model_free(inject.ring);
+}
+
+MODEL(idle_last, "who pushes sees a sleeper, or the last searcher the push", 3,
+      3)
+{
+	sleep_beside_push(true);
+}
+
+MODEL(idle_alone, "who pushes sees a sleeper, or who is alone the push", 3, 3)
+{
+	sleep_beside_push(false);
 }

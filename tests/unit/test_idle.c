@@ -89,6 +89,22 @@ sleeping_without_a_search_is_not_last(void **state)
 	expect(&idle, 0, 2);
 }
 
+/* D3: there is nobody else who could be the last one. */
+static void
+who_is_alone_is_last_without_a_search(void **state)
+{
+	struct idle idle;
+
+	weir__idle_init(&idle, 1);
+	assert_true(weir__idle_sleep(&idle, 0, false));
+	expect(&idle, 0, 1);
+	/* Not so once another has come. */
+	assert_false(weir__idle_wake_self(&idle, 0));
+	weir__idle_add_worker(&idle);
+	assert_false(weir__idle_sleep(&idle, 0, false));
+	expect(&idle, 0, 1);
+}
+
 static void
 notify_claims_one_sleeper_as_searcher(void **state)
 {
@@ -379,6 +395,7 @@ main(void)
 		cmocka_unit_test(at_most_half_search),
 		cmocka_unit_test(last_searcher_is_told),
 		cmocka_unit_test(sleeping_without_a_search_is_not_last),
+		cmocka_unit_test(who_is_alone_is_last_without_a_search),
 		cmocka_unit_test(notify_claims_one_sleeper_as_searcher),
 		cmocka_unit_test(
 			notify_claims_a_preferred_sleeper_if_there_is_one),

@@ -13,6 +13,7 @@
 #include "weir_null.h"
 
 #define POLLS 200u
+#define ROUNDS 200u
 /* So long that time is no reason to poll the sources. */
 #define LONG_GAP_US 1000000
 
@@ -329,6 +330,55 @@ intervals_tune_themselves(void **state)
 	rig_runtime_free(rt);
 }
 
+static struct atomic_u32 rounds;
+static struct atomic_ptr round_waker;
+static struct atomic_u64 first_mean, last_mean; /* cycles of a turn */
+
+/* A short turn for each time that it is woken. */
+static int
+wait_for_rounds(struct weir_context *ctx, void *state)
+{
+	if (rig_get(&rounds) == 0)
+		atomic_u64_store(&first_mean, ctx->core->mean_poll, RELAXED);
+	atomic_u64_store(&last_mean, ctx->core->mean_poll, RELAXED);
+	if (rig_get(&rounds) == ROUNDS)
+		return WEIR_DONE;
+	atomic_ptr_store(&round_waker, weir_context_waker(ctx), RELEASE);
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops wait_for_rounds_ops = {
+	.name = "rounds",
+	.poll = wait_for_rounds,
+};
+
+/* The worker waits after each turn, and has its mean of those all the same. */
+static void
+intervals_tune_themselves_between_waits(void **state)
+{
+	struct weir_waker *waker;
+	struct weir_options o;
+	struct weir_join *join;
+	unsigned int i;
+
+	rig_options(&o, 1);
+	start(&o);
+	atomic_ptr_store(&round_waker, NULL, RELAXED);
+	rig_set(&rounds, 0);
+	join = weir_task_spawn(rt, &wait_for_rounds_ops, NULL, NULL);
+	assert_non_null(join);
+	for (i = 0; i < ROUNDS; i++) {
+		rig_wait_until((waker = atomic_ptr_exchange(&round_waker, NULL,
+							    ACQUIRE)) != NULL);
+		rig_add(&rounds, 1);
+		weir_waker_wake(waker);
+	}
+	assert_int_equal(weir_join_wait(join, NULL), 0);
+	assert_int_not_equal(atomic_u64_load(&last_mean, RELAXED),
+			     atomic_u64_load(&first_mean, RELAXED));
+	rig_runtime_free(rt);
+}
+
 #define INJECTED 64u
 
 static struct atomic_u32 batch; /* what the first of them found taken */
@@ -382,6 +432,7 @@ main(void)
 			who_yields_comes_back_after_a_poll_of_the_sources),
 		cmocka_unit_test(every_wait_spends_budget),
 		cmocka_unit_test(intervals_tune_themselves),
+		cmocka_unit_test(intervals_tune_themselves_between_waits),
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
 	};
 

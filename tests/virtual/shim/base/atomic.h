@@ -176,7 +176,9 @@ ATOMIC_DEFINE_BASE(ptr, void *)
 #define atomic_u32_add_owner(a, v) virtual_u32_add_owner(a, v, VIRTUAL_SITE)
 #define atomic_u64_add_owner(a, v) virtual_u64_add_owner(a, v, VIRTUAL_SITE)
 #define atomic_fence(order) virtual_fence(order, VIRTUAL_SITE)
+#define atomic_fence_after_rmw(order) virtual_fence(order, VIRTUAL_SITE)
 #define atomic_light_fence() virtual_light_fence(VIRTUAL_SITE)
 #define atomic_pause() virtual_pause(VIRTUAL_SITE)
+#define atomic_spin() virtual_pause(VIRTUAL_SITE)
 
 #endif
