@@ -11,8 +11,10 @@
  * is preempted in the middle keeps its own entry, and those queued behind it,
  * from being seen, but nobody waits for it.
  *
- * The list is a stack that pushers swap themselves onto. A popper takes all
- * of it, turns it round, and keeps the rest in the stash for the next.
+ * The list is a stack of batches that pushers swap onto it: chains, oldest task
+ * first, whose last is linked to the batch below. A popper takes all of it, turns it
+ * round batch by batch, since many tasks that wait have left the caches, and keeps
+ * the rest in the stash for the next.
  *
  * Invariants:
  * I1 A push is never refused but for a closed queue, and never lost.
@@ -51,7 +53,7 @@ weir__inject_init(struct inject *q, const char *name, unsigned int size,
 	lock_init(&q->stash_lock);
 	atomic_u32_store(&q->stashed, 0, RELAXED);
 	atomic_u64_store(&q->popped, 0, RELAXED);
-	task_chain_init(&q->stash);
+	q->stash = NULL;
 	if (size == 0)
 		return 0;
 	q->ring = rte_ring_create(name, size, (int)socket,
@@ -82,25 +84,59 @@ push_ring(struct inject *q, struct task *const *tasks, unsigned int n)
 					     NULL);
 }
 
+/*
+ * The first of a batch says how far in memory the last one is, in lines. Tasks that are
+ * pushed together were mostly spawned one after the other, and lie near.
+ */
+static bool
+set_reach(struct task *first, const struct task *last)
+{
+	intptr_t lines = ((intptr_t)last - (intptr_t)first) / WEIR_CACHE_LINE;
+
+	first->reach = (int16_t)lines;
+	return first->reach == lines;
+}
+
+static struct task *
+last_of(struct task *first)
+{
+	return (struct task *)((intptr_t)first +
+			       (intptr_t)first->reach * WEIR_CACHE_LINE);
+}
+
+/* Tasks that are linked, of which the first reaches the last. */
 static void
-push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
+push_batch(struct inject *q, struct task *first, struct task *last)
 {
 	/*
 	 * That it is empty is a guess, and mostly right where the popper waits. A look
 	 * would have the line come twice: to be read, and then to be written.
 	 */
 	void *top = NULL;
-	unsigned int i;
 
-	/* The stack has its youngest entry on top. */
-	for (i = 1; i < n; i++)
-		tasks[i]->next = tasks[i - 1];
 	do {
-		tasks[0]->next = top;
+		last->next = top;
 		/* [inject:A1] the links before the top. */
-	} while (!atomic_ptr_cas(&q->spill, &top, tasks[n - 1], RELEASE,
-				 RELAXED));
+	} while (!atomic_ptr_cas(&q->spill, &top, first, RELEASE, RELAXED));
+}
+
+/* Ends with the fence of a push. */
+static void
+push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
+{
+	unsigned int done, m, i;
+
+	for (done = 0; done < n; done += m) {
+		m = n - done;
+		while (!set_reach(tasks[done], tasks[done + m - 1]))
+			m = (m + 1) / 2;
+		for (i = 1; i < m; i++)
+			tasks[done + i - 1]->next = tasks[done + i];
+		push_batch(q, tasks[done], tasks[done + m - 1]);
+	}
 	atomic_u64_fetch_add(&q->pushed, n, RELAXED);
+	/* [inject:F1] */
+	atomic_fence_after_rmw(SEQ_CST);
 }
 
 static void
@@ -127,8 +163,6 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 		return false;
 	if (q->ring != NULL && !inject_has_spilled(q))
 		done = push_ring(q, tasks, n);
-	if (done < n)
-		push_spill(q, tasks + done, n - done);
 	/*
 	 * [inject:F1] pairs with the fence in finish: either finish's drain
 	 * sees our entry, or we see that it has finished. Without it both could
@@ -136,7 +170,10 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 	 * would leak (I4). It also comes before our caller's look at who
 	 * searches, [idle:F1], and who sleeps, [sleep:F1].
 	 */
-	atomic_fence(SEQ_CST);
+	if (done < n)
+		push_spill(q, tasks + done, n - done);
+	else
+		atomic_fence(SEQ_CST);
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) == INJECT_FINISHED))
 		drain(q);
 	return true;
@@ -146,31 +183,32 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 static void
 refill_stash(struct inject *q)
 {
-	struct task *t, *next;
+	struct task *first, *last, *below;
 
 	atomic_u32_store(&q->stashed, 1, RELAXED);
 	/* [inject:A1], and [inject:A2]: who sees it empty sees the store above. */
-	t = atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
-	for (; t != NULL; t = next) {
-		next = t->next;
-		t->next = q->stash.first;
-		q->stash.first = t;
-		if (q->stash.n++ == 0)
-			q->stash.end = &t->next;
+	first = atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
+	for (; first != NULL; first = below) {
+		last = last_of(first);
+		below = last->next;
+		last->next = q->stash;
+		q->stash = first;
 	}
 }
 
 static unsigned int
 pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 {
-	unsigned int i = 0;
+	unsigned int i;
 
 	lock_acquire(&q->stash_lock);
-	if (q->stash.n == 0)
+	if (q->stash == NULL)
 		refill_stash(q);
-	while (i < n && q->stash.n > 0)
-		tasks[i++] = task_chain_pop(&q->stash);
-	atomic_u32_store(&q->stashed, q->stash.n > 0, RELAXED);
+	for (i = 0; i < n && q->stash != NULL; i++) {
+		tasks[i] = q->stash;
+		q->stash = tasks[i]->next;
+	}
+	atomic_u32_store(&q->stashed, q->stash != NULL, RELAXED);
 	atomic_u64_add_owner(&q->popped, i);
 	lock_release(&q->stash_lock);
 	return i;

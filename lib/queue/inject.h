@@ -36,7 +36,7 @@ struct inject {
 	struct atomic_u32
 		stashed; /* something is in the stash, or about to be */
 	struct atomic_u64 popped;
-	struct task_chain stash;
+	struct task *stash; /* a chain, oldest first */
 };
 
 /*

@@ -12,7 +12,7 @@
  *		       goes through cells (owned.c) whatever they hold
  *	home, hooked   written before the task is shared, read by all
  *	size_class     the cell's
- *	next           whoever holds the notification (state.h, T2)
+ *	next, reach    whoever holds the notification (state.h, T2)
  *	woken          written by whoever holds the notification, read by all
  *	join_waiter    see state.h, T4
  *	outcome        the completing thread before COMPLETE, all after it
@@ -50,7 +50,8 @@ struct task {
 	struct weir_waker *join_waiter;
 	int32_t outcome;
 	uint8_t size_class;
-	bool hooked; /* home->hooks is not NULL */
+	bool hooked;   /* home->hooks is not NULL */
+	int16_t reach; /* of a batch in an inject queue's list: see inject.c */
 
 	uint8_t bytes[] weir_cache_aligned;
 } weir_cache_aligned;

@@ -71,7 +71,6 @@ workers_make_inject(struct inject *q, unsigned int capacity)
 	rte_ring_set_prod_htd_max(q->ring, capacity);
 	rte_ring_set_cons_htd_max(q->ring, capacity);
 	lock_init(&q->stash_lock);
-	task_chain_init(&q->stash);
 }
 
 static void

@@ -105,6 +105,68 @@ spilling_keeps_order(void **state)
 	free(tasks);
 }
 
+/* Pushes those at such lines of memory at once, and pops them. */
+static void
+push_at(struct inject *q, char *memory, const unsigned int *lines,
+	unsigned int n)
+{
+	struct task *burst[2 * RING];
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		burst[i] = (struct task *)(memory +
+					   (size_t)lines[i] * WEIR_CACHE_LINE);
+		memset(burst[i], 0, offsetof(struct task, bytes));
+		atomic_u64_store(&burst[i]->id, i, RELAXED);
+	}
+	assert_true(weir__inject_push(q, burst, n));
+	expect_pops(q, 0, n, n);
+	expect_empty(q);
+}
+
+/* A batch of the list reaches so many lines of memory on either side. */
+static void
+tasks_that_lie_apart_keep_their_order(void **state)
+{
+	enum {
+		REACH = INT16_MAX,
+		MIDDLE = REACH + 2,
+		LINES = 2 * MIDDLE
+	};
+	const unsigned int pairs[][2] = { { MIDDLE, MIDDLE + REACH },
+					  { MIDDLE, MIDDLE + REACH + 1 },
+					  { MIDDLE, MIDDLE - REACH - 1 },
+					  { MIDDLE, MIDDLE - REACH - 2 } };
+	unsigned int lines[2 * RING], i, j, k, line;
+	struct rand_state r;
+	struct inject q;
+	char *memory;
+
+	rand_seed(&r, unit_seed());
+	memory =
+		aligned_alloc(WEIR_CACHE_LINE, (size_t)LINES * WEIR_CACHE_LINE);
+	assert_non_null(memory);
+	/* No ring: all of them go to the list. */
+	assert_int_equal(weir__inject_init(&q, NULL, 0, 0), 0);
+	for (i = 0; i < RTE_DIM(pairs); i++)
+		push_at(&q, memory, pairs[i], 2);
+	for (k = 0; k < 1000; k++) {
+		/* Each in a part of its own, so that no two are the same. */
+		for (i = 0; i < RTE_DIM(lines); i++)
+			lines[i] = i * (LINES / RTE_DIM(lines)) +
+				   rand_below(&r, LINES / RTE_DIM(lines));
+		for (i = RTE_DIM(lines) - 1; i > 0; i--) {
+			j = rand_below(&r, i + 1);
+			line = lines[i];
+			lines[i] = lines[j];
+			lines[j] = line;
+		}
+		push_at(&q, memory, lines, 1 + rand_below(&r, RTE_DIM(lines)));
+	}
+	weir__inject_fini(&q);
+	free(memory);
+}
+
 /* I2: the ring has room again, but what is spilled is older. */
 static void
 pushes_go_behind_what_is_spilled(void **state)
@@ -486,6 +548,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_keeps_order),
 		cmocka_unit_test(spilling_keeps_order),
+		cmocka_unit_test(tasks_that_lie_apart_keep_their_order),
 		cmocka_unit_test(pushes_go_behind_what_is_spilled),
 		cmocka_unit_test(bursts_may_be_larger_than_the_ring),
 		cmocka_unit_test(empty_burst_is_pushed_even_when_closed),
