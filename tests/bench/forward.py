@@ -217,6 +217,10 @@ SCENARIOS = {
         "a burst of packets for each of two ports goes round and round",
         Traffic(pair("net_ring")), None, 0.90,
         bound=[Peer(FLOOR, None, None, True)]),
+    "forward_ring_full": scenario(
+        "the same with eight bursts for each port, which half fill a ring",
+        Traffic(pair("net_ring"), first=8), goal=0.90, group=MATRIX,
+        bound=[Peer(FLOOR, None, None, True)]),
     **matrix(),
     # A process has 32 ports at most, hence two queues each.
     "forward_queues_1": beside_idle(1, 1),
