@@ -368,12 +368,11 @@ intervals_tune_themselves_between_waits(void **state)
 	join = weir_task_spawn(rt, &wait_for_rounds_ops, NULL, NULL);
 	assert_non_null(join);
 	for (i = 0; i < ROUNDS; i++) {
-		rig_wait_until((waker = atomic_ptr_exchange(&round_waker, NULL,
-							    ACQUIRE)) != NULL);
+		waker = rig_take_waker(&round_waker);
 		rig_add(&rounds, 1);
 		weir_waker_wake(waker);
 	}
-	assert_int_equal(weir_join_wait(join, NULL), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_not_equal(atomic_u64_load(&last_mean, RELAXED),
 			     atomic_u64_load(&first_mean, RELAXED));
 	rig_runtime_free(rt);
