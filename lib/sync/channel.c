@@ -29,11 +29,15 @@
  * Y50 A task that finds the channel empty, and found many values when it was
  *     woken last, yields and looks again CHANNEL_PAUSE_US later, once, before it waits in
  *     line. Meanwhile it is in no line, as one that was not there yet: nobody is
- *     to wake it, and none of the values is promised to it.
+ *     to wake it, and none of the values is promised to it. Apart it does so as soon
+ *     as it has taken what it saw: to look takes the line from the senders.
  * Y52 Apart nobody is in line, and nothing is promised. They part with the channel's
  *     lock, and come together with both, the receivers' first.
  * Y53 Apart senders know of no more places than there are, and receivers of no more
  *     values.
+ * Y54 The numbers below open_to are of places for values sent one by one, in the last
+ *     block; while sent is below it nobody is in line, nothing is promised, and it is
+ *     not closed.
  */
 
 #include <errno.h>
@@ -197,6 +201,14 @@ weir_receiver_clone(struct weir_receiver *receiver)
 	return receiver;
 }
 
+/* With the lock. */
+static void
+close_channel(struct channel *c)
+{
+	c->closed = true;
+	shut(c);
+}
+
 static void
 drop_end(struct channel *c, enum side side)
 {
@@ -205,7 +217,7 @@ drop_end(struct channel *c, enum side side)
 	weir__channel_lock_together(c);
 	gone = --c->ends[side] == 0;
 	if (gone && side == RECEIVERS)
-		c->closed = true;
+		close_channel(c);
 	sync_settle(&c->sync);
 	if (gone && side == RECEIVERS)
 		weir__channel_drop_values(c);
@@ -238,7 +250,7 @@ weir_receiver_close(struct weir_receiver *receiver)
 	struct channel *c = channel_of(receiver);
 
 	weir__channel_lock_together(c);
-	c->closed = true;
+	close_channel(c);
 	sync_settle(&c->sync);
 }
 
@@ -258,8 +270,10 @@ int
 weir__channel_wait(struct weir_context *ctx, struct channel *c, enum side side,
 		   struct weir_wait *wait)
 {
-	int rc = weir__wait_join(ctx, &c->sync, wait, side, NULL, 0);
+	int rc;
 
+	shut(c);
+	rc = weir__wait_join(ctx, &c->sync, wait, side, NULL, 0);
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->sync.lock);

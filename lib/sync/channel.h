@@ -38,6 +38,7 @@ struct channel {
 	/* Read by each call; written where somebody waits, comes or goes. */
 	/* Receivers take from the first, senders fill the last. */
 	struct block *first, *last;
+	uint64_t open_to; /* Y54 */
 	uint64_t capacity;
 	struct atomic_u64 promised; /* see PROMISED */
 	uint32_t mask;		    /* a block's values, less one */
@@ -151,11 +152,7 @@ received_at(struct channel *c)
 static inline uint64_t
 count_values(const struct channel *c, const struct atomic_u64 *received)
 {
-	/*
-	 * [channel:A1] what is in the blocks: apart a receiver has not the lock with
-	 * which the values were put there.
-	 */
-	return atomic_u64_load(&c->sent, ACQUIRE) -
+	return atomic_u64_load(&c->sent, RELAXED) -
 	       atomic_u64_load(received, RELAXED);
 }
 
@@ -228,16 +225,22 @@ share(const struct channel *c, enum side side, uint64_t there, int promised,
 	return awaited ? 1 : (uint32_t)RTE_MIN((uint64_t)n, there);
 }
 
+/* Y54: the next sender looks at everything. With the channel's lock. */
+static inline void
+shut(struct channel *c)
+{
+	c->open_to = atomic_u64_load(&c->sent, RELAXED);
+}
+
 /*
  * May a call take the shortest way, that of a pointer or a number while nobody waits?
  * No registers are saved there, since it makes no calls.
  */
 static __rte_always_inline bool
-is_alone(struct weir_context *ctx, const struct channel *c,
-	 const struct weir_wait *wait)
+is_alone(struct weir_context *ctx, const struct weir_wait *wait)
 {
 	return likely(ctx != NULL && wait_is_idle(wait) &&
-		      !context_is_spent(ctx) && c->size == sizeof(uint64_t));
+		      !context_is_spent(ctx));
 }
 
 #endif

@@ -162,8 +162,8 @@ pause_goes_on(const struct channel *c)
 }
 
 /*
- * What a receiver finds says whether to pause next time: not where a quarter of
- * the places were taken meanwhile. With the receivers' lock.
+ * What a receiver finds says whether to pause next time: not where half of the
+ * places were taken meanwhile. With the receivers' lock.
  */
 static void
 note_found(struct channel *c, int promised, uint64_t n)
@@ -174,16 +174,25 @@ note_found(struct channel *c, int promised, uint64_t n)
 		set_mode(c, MODE_QUICK, RELAXED);
 	else if (promised > 0)
 		clear_mode(c, MODE_QUICK);
-	if (c->capacity - n < 3 * n)
+	if (c->capacity - n < n)
 		clear_mode(c, MODE_QUICK);
+}
+
+/* Y50: is it to pause before it looks? With the receivers' lock. */
+static inline bool
+is_to_pause(const struct channel *c)
+{
+	return has_mode(c, MODE_QUICK) &&
+	       atomic_u32_load(&c->pausing, RELAXED) == 0;
 }
 
 /*
  * How many values a receiver may take. *looked: that is what there is now; apart that
- * is asked when all has been taken that was there before. With the receivers' lock.
+ * is asked when all has been taken that was there before, and by who may pause behind
+ * a pause. With the receivers' lock.
  */
 static __rte_always_inline uint64_t
-values_at_hand(struct channel *c, bool *looked)
+values_at_hand(struct channel *c, bool may_pause, bool *looked)
 {
 	uint64_t taken;
 
@@ -191,7 +200,7 @@ values_at_hand(struct channel *c, bool *looked)
 	if (!is_apart(c))
 		return at_hand(c, RECEIVERS);
 	taken = atomic_u64_load(&c->taken, RELAXED);
-	*looked = c->seen == taken;
+	*looked = c->seen == taken && !(may_pause && is_to_pause(c));
 	if (*looked)
 		/* [channel:A1] */
 		c->seen = atomic_u64_load(&c->sent, ACQUIRE);
@@ -203,10 +212,11 @@ values_at_hand(struct channel *c, bool *looked)
  * the number of values, or -EPIPE. Apart it does not look whether all have ended.
  */
 static __rte_always_inline int
-recv_now(struct channel *c, void *values, uint32_t n, int promised)
+recv_now(struct channel *c, void *values, uint32_t n, int promised,
+	 bool may_pause)
 {
 	bool looked;
-	const uint64_t there = values_at_hand(c, &looked);
+	const uint64_t there = values_at_hand(c, may_pause, &looked);
 	struct block *old = NULL;
 	uint32_t m = share(c, RECEIVERS, there, promised, n);
 
@@ -245,7 +255,7 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	else if (likely(promised == 0))
 		lock_receivers(c);
 	while (promised >= 0) {
-		rc = recv_now(c, values, n, promised);
+		rc = recv_now(c, values, n, promised, ctx != NULL);
 		if (rc != -EAGAIN)
 			return wait_over(wait, rc);
 		if (ctx != NULL && pause_begins(c)) {
@@ -280,7 +290,7 @@ recv_alone(struct weir_context *ctx, struct channel *c, void *value,
 	uint64_t number, there;
 	bool found;
 
-	if (!is_alone(ctx, c, wait) ||
+	if (!is_alone(ctx, wait) || unlikely(c->size != sizeof(uint64_t)) ||
 	    unlikely(has_mode(c, MODE_APART | MODE_QUICK)) ||
 	    unlikely(!lock_take(&c->sync.lock)))
 		return false;
@@ -342,10 +352,10 @@ weir_try_recv(struct weir_receiver *receiver, void *value)
 	int rc;
 
 	lock_receivers(c);
-	rc = recv_now(c, value, 1, 0);
+	rc = recv_now(c, value, 1, 0, false);
 	if (rc == -EAGAIN && is_apart(c)) {
 		weir__channel_come_together(c);
-		rc = recv_now(c, value, 1, 0);
+		rc = recv_now(c, value, 1, 0, false);
 	}
 	if (rc == -EAGAIN)
 		lock_release(&c->sync.lock);

@@ -4,7 +4,16 @@
 
 #include <errno.h>
 
+#include "base/prefetch.h"
 #include "sync/channel.h"
+
+/*
+ * A line of pointers or numbers is fetched so many before they are written: receivers
+ * had it last. Smaller: it comes late. Larger: they may not be through with it.
+ */
+#ifndef CHANNEL_FETCH_AHEAD
+#define CHANNEL_FETCH_AHEAD 32u
+#endif
 
 /* Into the last block, in which there is room. With the lock. */
 static __rte_always_inline void
@@ -161,19 +170,48 @@ weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
 	return send_values(ctx, channel_of(sender), values, n, wait);
 }
 
+/*
+ * Y54: is there room for pointers or numbers sent one by one, and nothing else to look
+ * at? With the lock.
+ */
+static __rte_always_inline bool
+opens(struct channel *c)
+{
+	const uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
+	const uint64_t room = c->capacity - count_values(c, &c->received);
+
+	if (c->size != sizeof(uint64_t) || c->closed || is_awaited(c) ||
+	    room == 0 || is_behind(c, c->last, sent))
+		return false;
+	c->open_to =
+		sent +
+		(c->last == &c->own ? room : c->mask + 1 - (sent & c->mask));
+	return true;
+}
+
+/* With the lock. */
+static __rte_always_inline void
+fetch_ahead(struct channel *c)
+{
+	const uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
+
+	if (sent % (WEIR_CACHE_LINE / sizeof(uint64_t)) == 0)
+		prefetch_to_write(place(c, c->last, sent + CHANNEL_FETCH_AHEAD,
+					sizeof(uint64_t)));
+}
+
 static __rte_always_inline bool
 send_alone(struct weir_context *ctx, struct channel *c, const void *value,
 	   const struct weir_wait *wait)
 {
 	bool room;
 
-	if (!is_alone(ctx, c, wait) || unlikely(!lock_take(&c->sync.lock)))
+	if (!is_alone(ctx, wait) || unlikely(!lock_take(&c->sync.lock)))
 		return false;
-	room = !is_awaited(c) && !c->closed &&
-	       count_values(c, &c->received) < c->capacity &&
-	       !is_behind(c, c->last, atomic_u64_load(&c->sent, RELAXED));
+	room = atomic_u64_load(&c->sent, RELAXED) < c->open_to || opens(c);
 	if (likely(room)) {
 		ctx->budget--;
+		fetch_ahead(c);
 		push(c, value, 1, sizeof(uint64_t));
 	}
 	lock_release(&c->sync.lock);

@@ -90,6 +90,71 @@ bursts_take_what_fits(void **state)
 	weir_receiver_drop(rx);
 }
 
+/* Between numbers sent one by one: what else changes how many fit. */
+static int
+send_by_turns(struct weir_context *ctx, void *state)
+{
+	static struct weir_wait wait;
+	const uint64_t values[5] = { 0 };
+	uint64_t value;
+
+	memset(&wait, 0, sizeof(wait));
+	if (weir_send(ctx, tx, values, &wait) != 0 ||
+	    weir_try_recv(rx, &value) != 0 ||
+	    weir_send_burst(ctx, tx, values, 5, &wait) != 4 ||
+	    weir_send(ctx, tx, values, &wait) != WEIR_PENDING)
+		return 1;
+	weir_wait_cancel(&wait);
+	if (weir_try_recv(rx, &value) != 0 || weir_try_recv(rx, &value) != 0 ||
+	    weir_send(ctx, tx, values, &wait) != 0)
+		return 2;
+	weir_receiver_close(rx);
+	return weir_send(ctx, tx, values, &wait) == -EPIPE ? 0 : 3;
+}
+
+static const struct weir_task_ops by_turns_ops = {
+	.name = "by_turns",
+	.poll = send_by_turns,
+};
+
+static void
+one_by_one_no_more_than_fit(void **state)
+{
+	open_channel(4, sizeof(uint64_t));
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &by_turns_ops, NULL, NULL),
+			 NULL),
+		0);
+	assert_int_equal(weir_receiver_len(rx), 3);
+	weir_receiver_drop(rx);
+	weir_sender_drop(tx);
+}
+
+static void
+one_by_one_wakes_who_waits(void **state)
+{
+	struct letter from = { 0 }, to = { 0 };
+	struct weir_join *join;
+	uint64_t v;
+
+	open_channel(4, sizeof(v));
+	from.tx = tx;
+	to.rx = rx;
+	from.value = 1;
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, send_letter, &from)),
+			 0);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	join = waiter_spawn(rig.rt, recv_letter, &to);
+	waiter_wait_for(tx, 1);
+	from.value = 2;
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, send_letter, &from)),
+			 0);
+	assert_int_equal(waiter_join(join), 0);
+	assert_int_equal(to.value, 2);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 /* Both ends of a burst's stretch of the ring meet each place of it. */
 static void
 bursts_go_round(void **state)
@@ -812,7 +877,7 @@ start_taker(size_t capacity)
 static void
 receiver_of_many_looks_again_before_it_waits(void **state)
 {
-	struct weir_join *join = start_taker(4 * BURST);
+	struct weir_join *join = start_taker(2 * BURST);
 	const uint64_t value = 0;
 	uint32_t polls;
 
@@ -850,7 +915,7 @@ pause_loses_nothing(void **state)
 
 	rand_seed(&r, unit_seed());
 	for (i = 0; i < 300; i++) {
-		join = start_taker(4 * BURST);
+		join = start_taker(2 * BURST);
 		n = rand_below(&r, 4);
 		for (k = 0; k < n; k++) {
 			assert_int_equal(weir_send(NULL, tx, &value, NULL), 0);
@@ -1011,6 +1076,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(values_come_in_order, 1),
 		RIG_TEST(bursts_take_what_fits, 1),
+		RIG_TEST(one_by_one_no_more_than_fit, 1),
+		RIG_TEST(one_by_one_wakes_who_waits, 1),
 		RIG_TEST(bursts_go_round, 1),
 		RIG_TEST(numbers_that_make_no_sense_are_refused, 1),
 		RIG_TEST(unbounded_channel_grows_and_shrinks, 1),
