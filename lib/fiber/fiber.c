@@ -35,21 +35,24 @@ static_assert(WEIR_FIBER_STACK_MIN == STACK_MIN_SIZE &&
 __thread struct fiber *weir__fiber __attribute__((tls_model("initial-exec")));
 
 /*
- * Goes on with a fiber until it waits or ends: WEIR_PENDING, or its outcome. Who
- * called this gets that from the switch itself (switch.h), so that nothing is
- * left to do here.
+ * Goes on with a fiber until it waits or ends: WEIR_PENDING, or its outcome. ctx:
+ * NULL, and it is cancelled. Who called this gets that from the switch itself
+ * (switch.h), so that nothing is left to do here.
+ *
+ * Where it goes on, the task's own line says: so the stack's lines need not wait for
+ * the one with the rest, where many fibers are and all of that is out of the cache.
  */
 static __rte_always_inline int
-enter(struct fiber *f)
+enter(const struct weir_fiber *task, struct weir_context *ctx, int value)
 {
+	struct fiber *f = task->reserved;
 	int rc;
 
-	weir__overflow_thread();
+	f->ctx = ctx;
 	f->outer = weir__fiber;
 	weir__fiber = f;
 	sanitizers_enter(&f->sanitizers, f->stack);
-	rc = weir__fiber_switch(&f->caller_sp, f->sp,
-				f->ctx != NULL ? 0 : -ECANCELED);
+	rc = weir__fiber_switch(&f->caller_sp, task->reserved_stack.sp, value);
 	if (rc == WEIR_PENDING)
 		sanitizers_entered(&f->sanitizers);
 	return rc;
@@ -64,9 +67,9 @@ fiber_end(void *arg)
 	int rc = f->rc;
 
 	sanitizers_entered(&f->sanitizers);
-	if (task->stack_measure)
-		task->reserved_used = (uint32_t)weir__stack_used(f->stack);
 	task->reserved = NULL;
+	task->reserved_stack.used =
+		task->stack_measure ? weir__stack_used(f->stack) : 0;
 	sanitizers_destroy(&f->sanitizers);
 	weir__stack_put(f->stack);
 	/* There is nothing left to poll. */
@@ -93,58 +96,63 @@ fiber_main(void *arg)
 }
 
 /* Its first poll: takes a stack. */
-static __rte_noinline struct fiber *
+static int
 begin(struct weir_fiber *task, const struct weir_context *ctx)
 {
 	size_t size = task->stack_size;
 	struct stack *s;
 	struct fiber *f;
 
-	if (task->run == NULL) {
-		rte_errno = EINVAL;
-		return NULL;
-	}
+	if (task->run == NULL)
+		return -EINVAL;
 	if (size == 0)
 		size = WEIR_FIBER_STACK_DEFAULT;
 	s = weir__stack_get(&ctx->task->home->stacks, size);
 	if (s == NULL)
-		return NULL;
+		return -rte_errno;
 	f = RTE_PTR_ALIGN_FLOOR((struct fiber *)s - 1, WEIR_CACHE_LINE);
 	if (task->stack_measure)
 		weir__stack_clear(s, (uint8_t *)f);
 	*f = (struct fiber){ .task = task, .stack = s };
-	f->sp = switch_prepare(f, fiber_main, f, &f->caller_sp);
+	task->reserved_stack.sp =
+		switch_prepare(f, fiber_main, f, &f->caller_sp);
 	sanitizers_create(&f->sanitizers);
 	task->reserved = f;
-	return f;
+	return 0;
+}
+
+/* Kept apart, so that the other polls save no registers. */
+static __rte_noinline int
+poll_prepared(struct weir_context *ctx, struct weir_fiber *task)
+{
+	int rc = task->reserved != NULL ? 0 : begin(task, ctx);
+
+	if (rc != 0)
+		return rc;
+	weir__overflow_prepare();
+	return enter(task, ctx, 0);
 }
 
 int
 weir_fiber_poll(struct weir_context *ctx, void *state)
 {
 	struct weir_fiber *task = state;
-	struct fiber *f = task->reserved;
 
-	if (unlikely(f == NULL)) {
-		f = begin(task, ctx);
-		if (f == NULL)
-			return -rte_errno;
-	}
-	f->ctx = ctx;
-	return enter(f);
+	if (unlikely(task->reserved == NULL || overflow_is_reported()))
+		return poll_prepared(ctx, task);
+	return enter(task, ctx, 0);
 }
 
 void
 weir_fiber_drop(void *state)
 {
 	struct weir_fiber *task = state;
-	struct fiber *f = task->reserved;
 	int rc;
 
-	if (f == NULL)
+	if (task->reserved == NULL)
 		return;
-	f->ctx = NULL;
-	rc = enter(f);
+	weir__overflow_prepare();
+	rc = enter(task, NULL, -ECANCELED);
 	WEIR_ASSERT(rc != WEIR_PENDING,
 		    "F2: a fiber that was dropped has ended");
 	RTE_SET_USED(rc);
@@ -221,7 +229,8 @@ weir_fiber_suspend(struct weir_fiber *fiber)
 	if (unlikely(f == NULL))
 		return refused(inside(fiber));
 	sanitizers_leave(&f->sanitizers, false);
-	rc = weir__fiber_switch(&f->sp, f->caller_sp, WEIR_PENDING);
+	rc = weir__fiber_switch(&fiber->reserved_stack.sp, f->caller_sp,
+				WEIR_PENDING);
 	sanitizers_resumed(&f->sanitizers);
 	return rc;
 }
@@ -262,10 +271,11 @@ weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
 	return rc;
 }
 
-struct weir_context *
+/* F4, though it were inlined by who links it. */
+__rte_noinline struct weir_context *
 weir_fiber_context(const struct weir_fiber *fiber)
 {
-	const struct fiber *f = in_poll(fiber);
+	const struct fiber *f = having_its_turn(fiber);
 
 	return f != NULL ? f->ctx : NULL;
 }
@@ -287,5 +297,5 @@ weir_fiber_stack_used(const struct weir_fiber *fiber)
 
 	if (f != NULL && fiber->stack_measure)
 		return weir__stack_used(f->stack);
-	return fiber->reserved_used;
+	return fiber->reserved == NULL ? fiber->reserved_stack.used : 0;
 }

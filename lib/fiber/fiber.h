@@ -13,8 +13,7 @@ struct fiber {
 	struct weir_fiber *task;
 	struct stack *stack;
 	struct weir_context *ctx; /* of its last poll; NULL: cancelled */
-	void *sp;		  /* where it goes on */
-	void *caller_sp;	  /* and whoever polled it */
+	void *caller_sp;	  /* where whoever polled it goes on */
 	struct fiber *outer;	  /* which the calling thread was in */
 	unsigned int late;	  /* awaits since it was cancelled */
 	int rc;
@@ -32,8 +31,17 @@ fiber_task(const struct fiber *f)
 			    bytes);
 }
 
-/* overflow.c: the calling thread is about to go on with a fiber. */
+/* overflow.c: where an overflow is reported, plus 1; 0: nobody wants that. */
+extern struct atomic_u32 weir__overflow_fd;
+
+static inline bool
+overflow_is_reported(void)
+{
+	return atomic_u32_load(&weir__overflow_fd, RELAXED) != 0;
+}
+
+/* The calling thread is about to go on with a fiber, and overflows may be reported. */
 void
-weir__overflow_thread(void);
+weir__overflow_prepare(void);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define SIGNAL_STACK_SIZE ((size_t)64 << 10)
 
-static struct atomic_u32 line_fd; /* plus 1; 0: nobody wants a line */
+struct atomic_u32 weir__overflow_fd;
 static struct sigaction before;
 static bool installed;
 static pthread_key_t signal_stack;
@@ -87,7 +87,7 @@ hand_on(int number, siginfo_t *info, void *context)
 static void
 on_fault(int number, siginfo_t *info, void *context)
 {
-	uint32_t fd = atomic_u32_load(&line_fd, RELAXED);
+	uint32_t fd = atomic_u32_load(&weir__overflow_fd, RELAXED);
 	const struct fiber *f = weir__fiber;
 	int error = errno;
 
@@ -138,9 +138,9 @@ prepare_thread(void)
 }
 
 void
-weir__overflow_thread(void)
+weir__overflow_prepare(void)
 {
-	if (unlikely(atomic_u32_load(&line_fd, RELAXED) != 0) && !thread_ready)
+	if (overflow_is_reported() && !thread_ready)
 		prepare_thread();
 }
 
@@ -159,6 +159,6 @@ weir_fiber_overflow_report(int fd)
 			   sigaction(SIGSEGV, &action, NULL) < 0))
 		return -errno;
 	installed = true;
-	atomic_u32_store(&line_fd, (uint32_t)(fd + 1), RELAXED);
+	atomic_u32_store(&weir__overflow_fd, (uint32_t)(fd + 1), RELAXED);
 	return 0;
 }

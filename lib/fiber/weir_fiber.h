@@ -106,9 +106,11 @@ struct weir_fiber {
 	 */
 	bool stack_measure;
 
-	bool reserved_flag; /**< not the user's, nor the rest */
-	uint32_t reserved_used;
-	void *reserved;
+	void *reserved; /**< not the user's, nor is the next */
+	union {
+		void *sp;
+		size_t used;
+	} reserved_stack;
 };
 
 /** For weir_task_ops.poll: lets the fiber go on until it waits or ends. */
