@@ -178,21 +178,21 @@ note_found(struct channel *c, int promised, uint64_t n)
 		clear_mode(c, MODE_QUICK);
 }
 
-/* Y50: is it to pause before it looks? With the receivers' lock. */
+/* Y50: has a task taken what it saw, and is to pause? With the receivers' lock. */
 static inline bool
 is_to_pause(const struct channel *c)
 {
-	return has_mode(c, MODE_QUICK) &&
-	       atomic_u32_load(&c->pausing, RELAXED) == 0;
+	return is_apart(c) && has_mode(c, MODE_QUICK) &&
+	       atomic_u32_load(&c->pausing, RELAXED) == 0 &&
+	       c->seen == atomic_u64_load(&c->taken, RELAXED);
 }
 
 /*
  * How many values a receiver may take. *looked: that is what there is now; apart that
- * is asked when all has been taken that was there before, and by who may pause behind
- * a pause. With the receivers' lock.
+ * is asked when all has been taken that was there before. With the receivers' lock.
  */
 static __rte_always_inline uint64_t
-values_at_hand(struct channel *c, bool may_pause, bool *looked)
+values_at_hand(struct channel *c, bool *looked)
 {
 	uint64_t taken;
 
@@ -200,7 +200,7 @@ values_at_hand(struct channel *c, bool may_pause, bool *looked)
 	if (!is_apart(c))
 		return at_hand(c, RECEIVERS);
 	taken = atomic_u64_load(&c->taken, RELAXED);
-	*looked = c->seen == taken && !(may_pause && is_to_pause(c));
+	*looked = c->seen == taken;
 	if (*looked)
 		/* [channel:A1] */
 		c->seen = atomic_u64_load(&c->sent, ACQUIRE);
@@ -212,11 +212,10 @@ values_at_hand(struct channel *c, bool may_pause, bool *looked)
  * the number of values, or -EPIPE. Apart it does not look whether all have ended.
  */
 static __rte_always_inline int
-recv_now(struct channel *c, void *values, uint32_t n, int promised,
-	 bool may_pause)
+recv_now(struct channel *c, void *values, uint32_t n, int promised)
 {
 	bool looked;
-	const uint64_t there = values_at_hand(c, may_pause, &looked);
+	const uint64_t there = values_at_hand(c, &looked);
 	struct block *old = NULL;
 	uint32_t m = share(c, RECEIVERS, there, promised, n);
 
@@ -255,7 +254,9 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	else if (likely(promised == 0))
 		lock_receivers(c);
 	while (promised >= 0) {
-		rc = recv_now(c, values, n, promised, ctx != NULL);
+		rc = ctx != NULL && is_to_pause(c) ?
+			     -EAGAIN :
+			     recv_now(c, values, n, promised);
 		if (rc != -EAGAIN)
 			return wait_over(wait, rc);
 		if (ctx != NULL && pause_begins(c)) {
@@ -352,10 +353,10 @@ weir_try_recv(struct weir_receiver *receiver, void *value)
 	int rc;
 
 	lock_receivers(c);
-	rc = recv_now(c, value, 1, 0, false);
+	rc = recv_now(c, value, 1, 0);
 	if (rc == -EAGAIN && is_apart(c)) {
 		weir__channel_come_together(c);
-		rc = recv_now(c, value, 1, 0, false);
+		rc = recv_now(c, value, 1, 0);
 	}
 	if (rc == -EAGAIN)
 		lock_release(&c->sync.lock);

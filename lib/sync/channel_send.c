@@ -172,7 +172,7 @@ weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
 
 /*
  * Y54: is there room for pointers or numbers sent one by one, and nothing else to look
- * at? With the lock.
+ * at? If so, the next ones know how far. With the lock.
  */
 static __rte_always_inline bool
 opens(struct channel *c)

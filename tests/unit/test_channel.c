@@ -893,6 +893,52 @@ receiver_of_many_looks_again_before_it_waits(void **state)
 	assert_int_equal(rig_join(join, NULL), -EPIPE);
 }
 
+/* Takes a burst that it has waited for, sends one more value, and takes that. */
+static int
+take_and_send(struct weir_context *ctx, void *state)
+{
+	const uint64_t value = 0;
+	struct taker *t = state;
+	uint64_t values[BURST];
+	int n;
+
+	n = weir_recv_burst(ctx, t->rx, values, BURST, &t->wait);
+	if (n < 0)
+		return n;
+	if (n == 1)
+		return WEIR_DONE;
+	if (n != BURST || weir_try_send(tx, &value) != 0)
+		return -EPROTO;
+	/* It is there, but whoever looks takes the line from the senders. */
+	n = weir_recv_burst(ctx, t->rx, values, BURST, &t->wait);
+	return n == WEIR_PENDING ? n : -EEXIST;
+}
+
+static const struct weir_task_ops take_and_send_ops = {
+	.name = "take_and_send",
+	.state_size = sizeof(struct taker),
+	.poll = take_and_send,
+	.drop = taker_drop,
+};
+
+static void
+receiver_of_many_pauses_before_it_looks(void **state)
+{
+	struct taker t = { 0 };
+	struct weir_join *join;
+
+	open_channel(4 * BURST, sizeof(uint64_t));
+	t.rx = rx;
+	join = weir_task_spawn(rig.rt, &take_and_send_ops, &t, NULL);
+	assert_non_null(join);
+	waiter_wait_for(rx, 1);
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &burst_ops, NULL, NULL), NULL),
+		0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_sender_drop(tx);
+}
+
 static void
 receiver_of_a_small_channel_does_not_pause(void **state)
 {
@@ -1097,6 +1143,7 @@ main(void)
 		RIG_TESTS(oneshot_serves_one_waiter),
 		RIG_TEST(oneshot_takes_values_of_any_size, 1),
 		RIG_TEST(receiver_of_many_looks_again_before_it_waits, 1),
+		RIG_TEST(receiver_of_many_pauses_before_it_looks, 1),
 		RIG_TEST(receiver_of_a_small_channel_does_not_pause, 1),
 		RIG_TEST(pause_loses_nothing, 1),
 		RIG_TEST(pause_loses_nothing, 2),
