@@ -24,8 +24,9 @@
  * W2 A bit of `used` is set if and only if its slot is not empty; only then is its
  *    list there.
  * W3 at[k] is not after the tick at which a timer on level 0 is due, or the
- *    first slot of level k above opens or, if it is open, begins; `next` is not
- *    after any of them.
+ *    first slot of level k above opens or, if it is open, begins; `above` is the
+ *    first of those above level 0, of `level`, the highest that is as early; `next`
+ *    is the first of all.
  * W4 No timer is taken before its tick.
  * W5 Of two timers of a tick, the one that was inserted first is on the higher
  *    level, or before the other in their slot. So what moves down does so from
@@ -83,6 +84,8 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 
 	w->now = now;
 	w->next = WHEEL_NEVER;
+	w->above = WHEEL_NEVER;
+	w->level = 1;
 	w->awaited = 0;
 	w->open = 0;
 	w->n = 0;
@@ -93,27 +96,45 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 	}
 }
 
-/* W3: when to look at this level next; the caller sees to `next`. */
+/* W3: when to look at a level above 0 next, or WHEEL_NEVER. */
 static void
 look_at(struct wheel *w, unsigned int level, uint64_t tick)
 {
+	unsigned int awaited;
+
 	w->at[level] = tick;
 	w->awaited |= 1u << level;
+	if (tick == WHEEL_NEVER)
+		w->awaited &= ~(1u << level);
+	w->above = WHEEL_NEVER;
+	for (awaited = w->awaited; awaited != 0; awaited &= awaited - 1) {
+		level = (unsigned int)__builtin_ctz(awaited);
+		if (w->at[level] > w->above)
+			continue;
+		w->above = w->at[level];
+		w->level = level;
+	}
+	w->next = RTE_MIN(w->above, w->at[0]);
 }
 
+/* The same for level 0. */
 static void
-look_never(struct wheel *w, unsigned int level)
+take_at(struct wheel *w, uint64_t tick)
 {
-	w->at[level] = WHEEL_NEVER;
-	w->awaited &= ~(1u << level);
+	w->at[0] = tick;
+	w->next = RTE_MIN(w->above, tick);
 }
 
 /* W3: something is to be done on this level at that tick. */
 static void
 bound(struct wheel *w, unsigned int level, uint64_t tick)
 {
-	look_at(w, level, RTE_MIN(w->at[level], tick));
-	w->next = RTE_MIN(w->next, tick);
+	if (tick >= w->at[level])
+		return;
+	if (level == 0)
+		take_at(w, tick);
+	else
+		look_at(w, level, tick);
 }
 
 /*
@@ -160,34 +181,33 @@ weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due)
 	put(w, t, false);
 }
 
-/*
- * W2. Nor does a slot's last one need a look: its links say which slot that is. `at`
- * and `next` stay: too early does no harm (W3).
- */
-static void
-take_off(struct wheel *w, struct wheel_timer *t)
+/* W2. `at` and what follows from it stay: too early does no harm (W3). */
+static inline void
+take_off(struct wheel *w, struct wheel_timer *t, unsigned int level,
+	 uint64_t slot)
 {
-	size_t place, i;
+	unsigned int i = slot % WHEEL_SLOTS;
 
 	if (!list_alone(&t->link)) {
 		list_remove(&t->link);
 		return;
 	}
-	place = (size_t)(t->link.next - w->slots);
-	i = place % WHEEL_SLOTS;
 	list_forget(&t->link);
-	w->used[place / WHEEL_SLOTS][i / 64] &= ~(UINT64_C(1) << i % 64);
+	w->used[level][i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
 void
 weir__wheel_remove(struct wheel *w, struct wheel_timer *t)
 {
-	take_off(w, t);
+	/* Of a slot's last timer, both links say which slot that is. */
+	size_t place = (size_t)(t->link.next - w->slots);
+
+	take_off(w, t, (unsigned int)(place / WHEEL_SLOTS), place);
 	w->n--;
 }
 
 /* The first slot of a level in use, from `slot` on; false if none is. */
-static bool
+static inline bool
 first_used(const struct wheel *w, unsigned int level, uint64_t *slot)
 {
 	const unsigned int from = *slot % WHEEL_SLOTS;
@@ -221,7 +241,7 @@ move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 
 	for (; n > 0 && slot_used(w, level, slot); n--) {
 		t = timer_of(head->prev);
-		take_off(w, t);
+		take_off(w, t, level, slot);
 		put(w, t, true);
 	}
 	if (slot_used(w, level, slot))
@@ -242,14 +262,12 @@ keep_pace(struct wheel *w)
 	}
 }
 
-/* When to look at a level again, for what is in it from `slot` on. */
-static void
-look_again(struct wheel *w, unsigned int level, uint64_t slot)
+/* When something comes on a level, of what is in it from `slot` on. */
+static uint64_t
+first_comes_at(const struct wheel *w, unsigned int level, uint64_t slot)
 {
-	if (first_used(w, level, &slot))
-		look_at(w, level, comes_at(level, slot));
-	else
-		look_never(w, level);
+	return first_used(w, level, &slot) ? comes_at(level, slot) :
+					     WHEEL_NEVER;
 }
 
 /* What is to be done by `now` on a level above 0 when at[level] has come. */
@@ -257,21 +275,24 @@ static void
 tend(struct wheel *w, unsigned int level, uint64_t now)
 {
 	uint64_t slot = slot_at(w->now, level) + 1, begins;
-	uint64_t told = w->at[level];
+	uint64_t told = w->at[level], comes;
 
 	w->open &= ~(1u << level);
-	look_again(w, level, slot);
+	comes = first_comes_at(w, level, slot);
 	/* A bound that was too early: others may come first. */
-	if (w->at[level] > told)
+	if (comes > told) {
+		look_at(w, level, comes);
 		return;
+	}
 	first_used(w, level, &slot);
-	w->now = RTE_MAX(w->now, w->at[level]);
+	w->now = RTE_MAX(w->now, comes);
 	begins = slot << WHEEL_BITS * level;
 	move_down(w, level, slot, now < begins ? CHORE_TIMERS : UINT_MAX);
 	if (w->open & 1u << level)
-		look_at(w, level, now + RTE_MIN(begins - now, CHORE_TICKS));
+		comes = now + RTE_MIN(begins - now, CHORE_TICKS);
 	else
-		look_again(w, level, slot);
+		comes = first_comes_at(w, level, slot);
+	look_at(w, level, comes);
 }
 
 /* The first timer of level 0 when at[0] has come; NULL: that was too early. */
@@ -285,41 +306,22 @@ take_due(struct wheel *w)
 	if (slot_used(w, 0, slot)) {
 		w->now = slot;
 		t = timer_of(slot_list(w, 0, slot)->next);
-		weir__wheel_remove(w, t);
+		take_off(w, t, 0, slot);
+		w->n--;
 	}
-	look_again(w, 0, slot);
+	take_at(w, first_comes_at(w, 0, slot));
 	return t;
-}
-
-/* The level that is to be looked at first: of two, the higher (W1). */
-static unsigned int
-first_level(struct wheel *w)
-{
-	unsigned int awaited, level, first = 0;
-
-	w->next = WHEEL_NEVER;
-	for (awaited = w->awaited; awaited != 0; awaited &= awaited - 1) {
-		level = (unsigned int)__builtin_ctz(awaited);
-		if (w->at[level] > w->next)
-			continue;
-		w->next = w->at[level];
-		first = level;
-	}
-	return first;
 }
 
 struct wheel_timer *
 weir__wheel_advance(struct wheel *w, uint64_t now)
 {
 	struct wheel_timer *t;
-	unsigned int level;
 
 	while (w->next <= now) {
-		level = first_level(w);
-		if (w->next > now)
-			break;
-		if (level > 0) {
-			tend(w, level, now);
+		/* Of two levels, the higher comes first (W1). */
+		if (w->above <= w->at[0]) {
+			tend(w, w->level, now);
 			continue;
 		}
 		t = take_due(w);
@@ -356,7 +358,7 @@ weir__wheel_fetch(struct wheel *w, unsigned int far)
 	struct list_link *l;
 	uint64_t slot;
 
-	for (above = w->awaited & ~1u; above != 0; above &= above - 1) {
+	for (above = w->awaited; above != 0; above &= above - 1) {
 		level = (unsigned int)__builtin_ctz(above);
 		slot = slot_at(w->now, level) + (w->open >> level & 1 ? 1 : 2);
 		if (!slot_used(w, level, slot))

@@ -35,8 +35,11 @@ struct wheel_timer {
 struct wheel {
 	uint64_t now;	/* all timers up to here have been taken */
 	uint64_t next;	/* no timer is due before: a bound, for wheel_next() */
-	unsigned int n; /* timers */
-	/* By level, a set bit: it has an open slot; at[] is not WHEEL_NEVER. */
+	uint64_t above; /* nothing is to be done before on a level above 0 */
+	unsigned int level; /* nor on this one, which is to be looked at then */
+	unsigned int n;	    /* timers */
+	/* By level above 0, a set bit: it has an open slot; at[] is not WHEEL_NEVER.
+	 */
 	unsigned int open;
 	unsigned int awaited;
 	/* Ticks; when to look at a level next: a bound. */
