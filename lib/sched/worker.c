@@ -571,6 +571,13 @@ weir__timers_of(const struct weir_context *ctx)
 	return &ctx->core->worker->timers;
 }
 
+uint64_t
+weir__last_look(const struct weir_context *ctx)
+{
+	context_check(ctx);
+	return ctx->core->now;
+}
+
 struct weir_runtime *
 weir_context_runtime(const struct weir_context *ctx)
 {

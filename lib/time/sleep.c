@@ -12,6 +12,13 @@ timer_of(struct weir_sleep *sleep)
 	return (struct timer *)sleep;
 }
 
+/*
+ * A deadline that is farther away than a part of a second so small needs no look at
+ * the clock: the worker's last one is no older, unless the task has kept it busy for
+ * longer; then a time that has passed meanwhile ends the wait at the next look.
+ */
+#define NEAR_PER_S 8192
+
 /* now, due: cycles of the clock, and the tick. */
 static int
 arm(struct weir_context *ctx, struct timers *ts, struct timer *t, uint64_t now,
@@ -28,20 +35,24 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 {
 	struct timers *ts = weir__timers_of(ctx);
 	struct timer *t = timer_of(sleep);
-	uint64_t cycles = weir__clock_cycles(ts->clock, deadline), now;
-	uint64_t due = clock_tick_up(ts->clock, cycles);
+	uint64_t cycles, due, now;
 
 	t->begun = false;
+	if (timer_idle(t) && timer_fired(t, ts->clock, deadline))
+		return context_spend(ctx, 1);
+	cycles = weir__clock_cycles(ts->clock, deadline);
+	due = clock_tick_up(ts->clock, cycles);
 	if (!timer_idle(t)) {
 		if (t->wheel.due == due && weir__timer_watch(t, ctx))
 			return WEIR_PENDING;
 		weir__timer_cancel(t);
-	} else if (timer_fired(t, due)) {
-		return context_spend(ctx, 1);
 	}
-	now = clock_now(ts->clock);
-	if (now >= cycles)
-		return context_spend(ctx, 1);
+	now = clock_at(ts->clock, weir__last_look(ctx));
+	if (cycles < now + ts->clock->hz / NEAR_PER_S) {
+		now = clock_now(ts->clock);
+		if (now >= cycles)
+			return context_spend(ctx, 1);
+	}
 	return arm(ctx, ts, t, now, due);
 }
 

@@ -99,11 +99,14 @@ timer_idle(const struct timer *t)
 	return atomic_ptr_load(&t->in, ACQUIRE) == NULL;
 }
 
-/* Of one that is idle: has it been in for this tick until its time came? */
+/*
+ * Of one that is idle: has it been in until its time came, and with it the deadline (in
+ * nanoseconds)?
+ */
 static inline bool
-timer_fired(const struct timer *t, uint64_t due)
+timer_fired(const struct timer *t, const struct clock *c, uint64_t deadline)
 {
-	return t->wheel.due == due;
+	return clock_ns(c, t->wheel.due << c->tick_shift) >= deadline;
 }
 
 /* Has it wake ctx's task; false if its time came meanwhile. */
@@ -119,6 +122,9 @@ weir__timer_cancel(struct timer *t);
  */
 struct timers *
 weir__timers_of(const struct weir_context *ctx);
+/* TSC of its last look at the clock; some turns ago. */
+uint64_t
+weir__last_look(const struct weir_context *ctx);
 /* A runtime's clock. */
 const struct clock *
 weir__clock_of(const struct weir_runtime *rt);

@@ -65,8 +65,9 @@ struct weir_sleep {
  * Waits for a time.
  *
  * @param deadline  In nanoseconds of the runtime's clock; one in the past ends
- *                  at once, and WEIR_TIME_NEVER does not end. Another deadline
- *                  than in the call before replaces that.
+ *                  at once, or when the worker next looks at the clock if it has
+ *                  passed since it last did. WEIR_TIME_NEVER does not end.
+ *                  Another deadline than in the call before replaces that.
  * @return 0 when the time has come; WEIR_PENDING: the task will be woken.
  *
  * The task that ctx belongs to. Spends a unit of budget.

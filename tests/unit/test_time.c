@@ -261,6 +261,41 @@ static const struct weir_task_ops again_ops = {
 	.drop = again_drop,
 };
 
+/* Its worker has not looked at the clock since. */
+static int
+busy_poll(struct weir_context *ctx, void *state)
+{
+	const struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct again_state *s = state;
+	int rc;
+
+	if (s->step++ == 0) {
+		s->deadline = weir_clock_now(rt) + MS;
+		while (weir_clock_now(rt) < s->deadline)
+			rte_pause();
+	}
+	rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
+	return rc == WEIR_PENDING && s->step > 1 ? -EBADE : rc;
+}
+
+static const struct weir_task_ops busy_ops = {
+	.name = "busy",
+	.state_size = sizeof(struct again_state),
+	.poll = busy_poll,
+	.drop = again_drop,
+};
+
+static void
+time_that_passes_while_the_task_is_busy_is_over_with_the_next_poll(void **state)
+{
+	const struct again_state s = { 0 };
+	struct weir_join *join = weir_task_spawn(rig.rt, &busy_ops, &s, NULL);
+
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_timers(rig.rt), 0);
+}
+
 static void
 cancelled_time_can_be_waited_for_again(void **state)
 {
@@ -652,6 +687,8 @@ main(void)
 		RIG_TESTS(sleep_ends_when_its_time_has_come),
 		RIG_TESTS(running_clock_ends_sleeps),
 		RIG_TESTS(time_in_the_past_ends_at_once),
+		RIG_TESTS(
+			time_that_passes_while_the_task_is_busy_is_over_with_the_next_poll),
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
 		RIG_TESTS(one_sleep_serves_for_waits_of_both_kinds),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
