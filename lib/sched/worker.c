@@ -37,7 +37,7 @@
 #define TUNE_TICKS 16u
 
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
-#define CLOCK_TICKS_MAX 16u
+#define CLOCK_TICKS_MAX 32u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
