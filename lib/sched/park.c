@@ -23,6 +23,8 @@
  *    before it says that it sleeps: to say so and to take it back are changes of
  *    words that the workers of its node share. Nobody tells it of others' work
  *    meanwhile, so it looks by itself, after growing pauses.
+ * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
+ *    at the inject queue each time, and who pushes to that has nobody to tell.
  */
 
 #include <errno.h>
@@ -267,6 +269,44 @@ weir__linger(struct core *c)
 	return found;
 }
 
+/* Says that it sleeps, to be told of what others have. */
+static void
+say_asleep(struct core *c)
+{
+	struct worker *w = c->worker;
+	bool last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
+
+	atomic_u32_store(&w->watches, 0, RELAXED);
+	c->searching = false;
+	/* [idle:F1] D3: after we were uncounted. */
+	if (last && weir__work_pending(w))
+		weir__notify(w->node, &w->queue);
+}
+
+/* Is there something for it that it has not found by a poll? */
+static bool
+is_told(const struct worker *w)
+{
+	if (worker_watches(w))
+		return inject_pending(&w->node->inject);
+	return weir__idle_claimed(&w->node->idle, w->idle_bit);
+}
+
+/* It waits no longer; told: see is_told(). */
+static void
+get_up(struct core *c, bool told)
+{
+	struct worker *w = c->worker;
+
+	if (worker_watches(w)) {
+		atomic_u32_store(&w->watches, 0, RELAXED);
+	} else {
+		c->searching = told || weir__idle_wake_self(&w->node->idle,
+							    w->idle_bit);
+		c->woken = told;
+	}
+}
+
 /*
  * Parks until there is something to run here or a notifier calls.
  */
@@ -274,10 +314,9 @@ void
 weir__park(struct core *c)
 {
 	struct worker *w = c->worker;
-	struct idle *idle = &w->node->idle;
 	const struct weir_runtime *rt = w->rt;
 	uint64_t pause = rt->recheck_min, recheck, rescue, far, begin;
-	bool last;
+	bool told;
 
 	counter_add(&w->counters, parks, 1);
 	worker_hook(w, park);
@@ -285,11 +324,10 @@ weir__park(struct core *c)
 	if (c->woken)
 		counter_add(&w->counters, noop_wakes, 1);
 	c->woken = false;
-	last = weir__idle_sleep(idle, w->idle_bit, c->searching);
-	c->searching = false;
-	/* [idle:F1] D3: after we were uncounted. */
-	if (last && weir__work_pending(w))
-		weir__notify(w->node, &w->queue);
+	if (runtime_is_alone(rt))
+		atomic_u32_store(&w->watches, 1, RELAXED);
+	else
+		say_asleep(c);
 	core_set_now(c, rte_rdtsc());
 	count_busy(c, c->now);
 	note_idleness(c);
@@ -297,12 +335,12 @@ weir__park(struct core *c)
 	rescue = c->now + rt->max_poll_gap;
 	far = c->now + rt->cross_node_age;
 	recheck = c->now + pause;
-	while (!weir__idle_claimed(idle, w->idle_bit)) {
-		if (poll_waiting(c)) {
-			c->searching = weir__idle_wake_self(idle, w->idle_bit);
-			core_looked(c, c->tick + 1);
-			goto awake;
-		}
+	/*
+	 * Who watches has just looked: what it would see now is a push that is half
+	 * done, whose task cannot be taken yet.
+	 */
+	told = !worker_watches(w) && is_told(w);
+	while (!told && !poll_waiting(c)) {
 		if (c->last_poll >= recheck) {
 			/* See idle.c for why a sleeper looks again. */
 			if (weir__work_pending(w))
@@ -318,13 +356,17 @@ weir__park(struct core *c)
 			weir__rescue_far(c);
 			far = c->last_poll + rt->cross_node_age;
 		}
+		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
+			say_asleep(c);
 		rest(c);
+		told = is_told(w);
 	}
-	c->searching = true;
-	c->woken = true;
+	get_up(c, told);
 	/* Who was claimed at once has not polled. */
-	c->next_look = c->tick + 1;
-awake:
+	if (told)
+		c->next_look = c->tick + 1;
+	else
+		core_looked(c, c->tick + 1);
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
 	end_wait(c, begin);

@@ -138,6 +138,8 @@ struct worker {
 	struct atomic_u32 settled;   /* it has been active */
 	struct atomic_u32 successor; /* index + 1; 0: none */
 	struct atomic_u32 park;	     /* enum weir_park; written by anyone */
+	struct atomic_u32
+		watches; /* see worker_watches(); written by its driver */
 	struct sleeper sleeper;
 
 	struct handoff handoff;
@@ -264,6 +266,20 @@ worker_attention(const struct worker *w)
 {
 	/* [attention:A1] what was arranged before the call is seen. */
 	return atomic_u32_load(&w->attention, ACQUIRE);
+}
+
+/* Does it wait without saying that it sleeps (park.c, Q7)? */
+static inline bool
+worker_watches(const struct worker *w)
+{
+	return atomic_u32_load(&w->watches, RELAXED) != 0;
+}
+
+/* Has the runtime one worker, and no node besides that one's? */
+static inline bool
+runtime_is_alone(const struct weir_runtime *rt)
+{
+	return rt->nb_workers == 1 && rt->nb_nodes == 1;
 }
 
 /* The calling thread's core, if it is one of this runtime. */

@@ -251,7 +251,7 @@ weir__search(struct core *c)
 
 	if (!c->searching) {
 		/* There is nobody whose searches are to be few, nor to be asked. */
-		if (rt->nb_workers == 1 && rt->nb_nodes == 1)
+		if (runtime_is_alone(rt))
 			return weir__take_inject(c);
 		if (!weir__idle_start_searching(&c->worker->node->idle))
 			return NULL;

@@ -141,6 +141,7 @@ MODEL(park_poll, "a poller finds what is in a run queue, if late", 2, 2)
 	end(1);
 }
 
+/* Q7: it is alone. */
 MODEL(park_poll_inject, "a poller finds what is in the inject queue", 2, 2)
 {
 	workers_begin(1, WEIR_PARK_PAUSE, WORKERS_PATIENT);

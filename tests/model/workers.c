@@ -17,7 +17,8 @@ static bool driven[WORKERS_MAX];
 static UNWATCHED bool
 is_claimed(const struct worker *w)
 {
-	return !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
+	return w->watches.v == 0 &&
+	       !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
 }
 
 /*

@@ -254,6 +254,32 @@ change_of_policy_wakes(void **state)
 	}
 }
 
+/* Q7 */
+static void
+who_is_alone_says_that_it_sleeps_in_the_kernel_only(void **state)
+{
+	const struct idle *idle = &rig.rt->nodes[0]->idle;
+	const struct worker *w = rig.rt->workers[0];
+	unsigned int i;
+
+	await_all_asleep();
+	assert_int_equal(idle_sleeping(idle), 1);
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		assert_int_equal(
+			rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
+				 NULL),
+			0);
+		rig_wait_until(worker_watches(w));
+		assert_true(idle_all_awake(idle));
+	}
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_INTERRUPT),
+			 0);
+	await_all_asleep();
+	assert_false(worker_watches(w));
+	assert_int_equal(idle_sleeping(idle), 1);
+}
+
 static void
 bad_worker_or_policy_is_refused(void **state)
 {
@@ -918,6 +944,7 @@ main(void)
 		TESTS(thread_that_comes_back_wakes_the_driver),
 		TESTS(shutdown_wakes),
 		TESTS(change_of_policy_wakes),
+		TEST(who_is_alone_says_that_it_sleeps_in_the_kernel_only, 1),
 		TEST(bad_worker_or_policy_is_refused, 2),
 		TEST(last_look_finds_outside_work, 1),
 		TEST(last_look_finds_work_for_this_worker, 1),
