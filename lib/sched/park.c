@@ -274,9 +274,10 @@ static void
 say_asleep(struct core *c)
 {
 	struct worker *w = c->worker;
-	bool last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
+	bool last;
 
 	atomic_u32_store(&w->watches, 0, RELAXED);
+	last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
 	c->searching = false;
 	/* [idle:F1] D3: after we were uncounted. */
 	if (last && weir__work_pending(w))
