@@ -276,7 +276,9 @@ say_asleep(struct core *c)
 	struct worker *w = c->worker;
 	bool last;
 
-	atomic_u32_store(&w->watches, 0, RELAXED);
+	/* Others read this line. */
+	if (worker_watches(w))
+		atomic_u32_store(&w->watches, 0, RELAXED);
 	last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
 	c->searching = false;
 	/* [idle:F1] D3: after we were uncounted. */

@@ -199,9 +199,11 @@ take_off(struct wheel *w, struct wheel_timer *t, unsigned int level,
 void
 weir__wheel_remove(struct wheel *w, struct wheel_timer *t)
 {
-	/* Of a slot's last timer, both links say which slot that is. */
-	size_t place = (size_t)(t->link.next - w->slots);
+	size_t place = 0;
 
+	/* Of a slot's last timer, both links say which slot that is. */
+	if (list_alone(&t->link))
+		place = (size_t)(t->link.next - w->slots);
 	take_off(w, t, (unsigned int)(place / WHEEL_SLOTS), place);
 	w->n--;
 }
@@ -275,16 +277,16 @@ static void
 tend(struct wheel *w, unsigned int level, uint64_t now)
 {
 	uint64_t slot = slot_at(w->now, level) + 1, begins;
-	uint64_t told = w->at[level], comes;
+	uint64_t told = w->at[level], comes = WHEEL_NEVER;
 
 	w->open &= ~(1u << level);
-	comes = first_comes_at(w, level, slot);
+	if (first_used(w, level, &slot))
+		comes = comes_at(level, slot);
 	/* A bound that was too early: others may come first. */
 	if (comes > told) {
 		look_at(w, level, comes);
 		return;
 	}
-	first_used(w, level, &slot);
 	w->now = RTE_MAX(w->now, comes);
 	begins = slot << WHEEL_BITS * level;
 	move_down(w, level, slot, now < begins ? CHORE_TIMERS : UINT_MAX);
