@@ -48,7 +48,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		weir__timer_cancel(t);
 	}
 	now = clock_at(ts->clock, weir__last_look(ctx));
-	if (cycles < now + ts->clock->hz / NEAR_PER_S) {
+	if (cycles <= now || cycles - now < ts->clock->hz / NEAR_PER_S) {
 		now = clock_now(ts->clock);
 		if (now >= cycles)
 			return context_spend(ctx, 1);

@@ -103,8 +103,9 @@ look_at(struct wheel *w, unsigned int level, uint64_t tick)
 	unsigned int awaited;
 
 	w->at[level] = tick;
-	w->awaited |= 1u << level;
-	if (tick == WHEEL_NEVER)
+	if (tick != WHEEL_NEVER)
+		w->awaited |= 1u << level;
+	else
 		w->awaited &= ~(1u << level);
 	w->above = WHEEL_NEVER;
 	for (awaited = w->awaited; awaited != 0; awaited &= awaited - 1) {
@@ -264,12 +265,12 @@ keep_pace(struct wheel *w)
 	}
 }
 
-/* When something comes on a level, of what is in it from `slot` on. */
+/* As first_used(): when that slot comes, or WHEEL_NEVER. */
 static uint64_t
-first_comes_at(const struct wheel *w, unsigned int level, uint64_t slot)
+first_comes_at(const struct wheel *w, unsigned int level, uint64_t *slot)
 {
-	return first_used(w, level, &slot) ? comes_at(level, slot) :
-					     WHEEL_NEVER;
+	return first_used(w, level, slot) ? comes_at(level, *slot) :
+					    WHEEL_NEVER;
 }
 
 /* What is to be done by `now` on a level above 0 when at[level] has come. */
@@ -277,11 +278,10 @@ static void
 tend(struct wheel *w, unsigned int level, uint64_t now)
 {
 	uint64_t slot = slot_at(w->now, level) + 1, begins;
-	uint64_t told = w->at[level], comes = WHEEL_NEVER;
+	uint64_t told = w->at[level], comes;
 
 	w->open &= ~(1u << level);
-	if (first_used(w, level, &slot))
-		comes = comes_at(level, slot);
+	comes = first_comes_at(w, level, &slot);
 	/* A bound that was too early: others may come first. */
 	if (comes > told) {
 		look_at(w, level, comes);
@@ -293,7 +293,7 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 	if (w->open & 1u << level)
 		comes = now + RTE_MIN(begins - now, CHORE_TICKS);
 	else
-		comes = first_comes_at(w, level, slot);
+		comes = first_comes_at(w, level, &slot);
 	look_at(w, level, comes);
 }
 
@@ -301,8 +301,8 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 static struct wheel_timer *
 take_due(struct wheel *w)
 {
-	const uint64_t slot = w->at[0];
 	struct wheel_timer *t = NULL;
+	uint64_t slot = w->at[0];
 
 	/* W3: before that slot there is none. */
 	if (slot_used(w, 0, slot)) {
@@ -311,7 +311,7 @@ take_due(struct wheel *w)
 		take_off(w, t, 0, slot);
 		w->n--;
 	}
-	take_at(w, first_comes_at(w, 0, slot));
+	take_at(w, first_comes_at(w, 0, &slot));
 	return t;
 }
 

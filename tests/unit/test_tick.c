@@ -279,7 +279,6 @@ struct tuned {
 	uint32_t least;
 	uint32_t then;
 	uint32_t slow_clock; /* ticks between looks at the clock, when slow */
-	uint32_t most_clock;
 };
 
 static int
@@ -291,7 +290,6 @@ tune(struct weir_context *ctx, void *state)
 	if (t->least == 0 || interval < t->least)
 		t->least = interval;
 	t->then = interval;
-	t->most_clock = RTE_MAX(t->most_clock, ctx->core->clock_ticks);
 	if (t->slow_polls > 0) {
 		t->slow_polls--;
 		t->slow_clock = ctx->core->clock_ticks;
@@ -312,7 +310,7 @@ static const struct weir_task_ops tune_ops = {
 
 /*
  * Its target is 200 us: slow polls bring it down to 2 ticks, fast ones up. The
- * clock is read each tick of slow ones, and at least every 32 of any.
+ * clock is read each tick of slow ones.
  */
 static void
 intervals_tune_themselves(void **state)
@@ -326,7 +324,48 @@ intervals_tune_themselves(void **state)
 	assert_int_equal(t.least, 2);
 	assert_in_range(t.then, 3, 127);
 	assert_int_equal(t.slow_clock, 1);
-	assert_in_range(t.most_clock, 1, 32);
+	rig_runtime_free(rt);
+}
+
+struct looks {
+	unsigned int polls;
+	uint32_t most; /* ticks since the last look at the clock */
+};
+
+static int
+count_looks(struct weir_context *ctx, void *state)
+{
+	struct core *c = ctx->core;
+	struct looks *l = state;
+
+	/* However short turns are. */
+	rt->clock_target = UINT64_MAX;
+	l->most = RTE_MAX(l->most, c->tick - c->looked);
+	if (++l->polls == 1000)
+		return WEIR_DONE;
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops count_looks_ops = {
+	.name = "count_looks",
+	.state_size = sizeof(struct looks),
+	.poll = count_looks,
+	.result_size = sizeof(struct looks),
+};
+
+static void
+clock_is_read_every_32_turns_at_least(void **state)
+{
+	struct looks l = { 0 };
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.inject_interval = 1000;
+	start(&o);
+	assert_int_equal(weir_runtime_block_on(rt, &count_looks_ops, &l, &l),
+			 0);
+	assert_int_equal(l.most, 31);
 	rig_runtime_free(rt);
 }
 
@@ -431,6 +470,7 @@ main(void)
 			who_yields_comes_back_after_a_poll_of_the_sources),
 		cmocka_unit_test(every_wait_spends_budget),
 		cmocka_unit_test(intervals_tune_themselves),
+		cmocka_unit_test(clock_is_read_every_32_turns_at_least),
 		cmocka_unit_test(intervals_tune_themselves_between_waits),
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
 	};

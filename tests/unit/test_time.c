@@ -261,21 +261,68 @@ static const struct weir_task_ops again_ops = {
 	.drop = again_drop,
 };
 
-/* Its worker has not looked at the clock since. */
+struct past_state {
+	struct weir_sleep sleep;
+	uint64_t ago; /* nanoseconds */
+};
+
+static int
+past_poll(struct weir_context *ctx, void *state)
+{
+	struct past_state *s = state;
+	uint64_t now = weir_clock_now(weir_context_runtime(ctx));
+	int rc = weir_sleep_until(ctx, &s->sleep, now - s->ago);
+
+	return rc == 0 ? WEIR_DONE : -EBADE;
+}
+
+static void
+past_drop(void *state)
+{
+	weir_sleep_cancel(&((struct past_state *)state)->sleep);
+}
+
+static const struct weir_task_ops past_ops = {
+	.name = "past",
+	.state_size = sizeof(struct past_state),
+	.poll = past_poll,
+	.drop = past_drop,
+};
+
+static int
+wait_until_past(uint64_t ago)
+{
+	const struct past_state s = { .ago = ago };
+
+	return weir_runtime_block_on(rig.rt, &past_ops, &s, NULL);
+}
+
+static void
+deadline_that_has_come_ends_at_once(void **state)
+{
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(wait_until_past(0), 0);
+	/* At the end of time. */
+	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
+	assert_int_equal(wait_until_past(MS), 0);
+}
+
+/* Its worker has not looked at the clock since the poll began, and does behind it. */
 static int
 busy_poll(struct weir_context *ctx, void *state)
 {
 	const struct weir_runtime *rt = weir_context_runtime(ctx);
 	struct again_state *s = state;
+	bool first = s->step++ == 0;
 	int rc;
 
-	if (s->step++ == 0) {
+	if (first) {
 		s->deadline = weir_clock_now(rt) + MS;
 		while (weir_clock_now(rt) < s->deadline)
 			rte_pause();
 	}
 	rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
-	return rc == WEIR_PENDING && s->step > 1 ? -EBADE : rc;
+	return rc == (first ? WEIR_PENDING : 0) ? rc : -EBADE;
 }
 
 static const struct weir_task_ops busy_ops = {
@@ -687,6 +734,7 @@ main(void)
 		RIG_TESTS(sleep_ends_when_its_time_has_come),
 		RIG_TESTS(running_clock_ends_sleeps),
 		RIG_TESTS(time_in_the_past_ends_at_once),
+		RIG_TESTS(deadline_that_has_come_ends_at_once),
 		RIG_TESTS(
 			time_that_passes_while_the_task_is_busy_is_over_with_the_next_poll),
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
