@@ -190,23 +190,6 @@ sleep_in_kernel(struct core *c)
 	atomic_u64_store(&w->sources.last_poll, c->last_poll, RELAXED);
 }
 
-/* Says that it sleeps, to be told of what others have. */
-static void
-say_asleep(struct core *c)
-{
-	struct worker *w = c->worker;
-	bool last;
-
-	/* Others read this line. */
-	if (worker_watches(w))
-		atomic_u32_store(&w->watches, 0, RELAXED);
-	last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
-	c->searching = false;
-	/* [idle:F1] D3: after we were uncounted. */
-	if (last && weir__work_pending(w))
-		weir__notify(w->node, &w->queue);
-}
-
 /* Lets time pass until the next poll. */
 static void
 rest(struct core *c)
@@ -219,10 +202,7 @@ rest(struct core *c)
 		pause_until_next_poll(c);
 		break;
 	default:
-		if (worker_watches(c->worker))
-			say_asleep(c);
-		else
-			sleep_in_kernel(c);
+		sleep_in_kernel(c);
 	}
 }
 
@@ -287,6 +267,23 @@ weir__linger(struct core *c)
 	core_looked(c, c->tick + 1);
 	end_wait(c, begin);
 	return found;
+}
+
+/* Says that it sleeps, to be told of what others have. */
+static void
+say_asleep(struct core *c)
+{
+	struct worker *w = c->worker;
+	bool last;
+
+	/* Others read this line. */
+	if (worker_watches(w))
+		atomic_u32_store(&w->watches, 0, RELAXED);
+	last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
+	c->searching = false;
+	/* [idle:F1] D3: after we were uncounted. */
+	if (last && weir__work_pending(w))
+		weir__notify(w->node, &w->queue);
 }
 
 /* Is there something for it that it has not found by a poll? */
@@ -362,6 +359,8 @@ weir__park(struct core *c)
 			weir__rescue_far(c);
 			far = c->last_poll + rt->cross_node_age;
 		}
+		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
+			say_asleep(c);
 		rest(c);
 		told = is_told(w);
 	}
