@@ -221,15 +221,12 @@ note_idleness(struct core *c)
 static void
 end_wait(struct core *c, uint64_t begin)
 {
-	struct worker *w = c->worker;
-	bool was_short = c->now - begin < w->rt->linger;
+	bool was_short = c->now - begin < c->worker->rt->linger;
 
 	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
 	c->busy_since = c->now;
 	c->tuned_at += c->now - begin;
-	if (run_queue_len_owner(&w->queue) + (c->lifo != NULL) > 1)
-		weir__notify(w->node, &w->queue);
 }
 
 /* What others send to a worker that lingers comes here. */

@@ -10,7 +10,9 @@
  *    inject queue.
  * H3 After a task was made runnable, one sleeper of its node is told: by a worker
  *    one with its last-level cache, if there is one. Only when all of them are
- *    busy and work piles up is one told on another node.
+ *    busy and work piles up is one told on another node. What a worker finds
+ *    between two tasks is told of as soon as it is known what runs next, unless
+ *    it is that.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one

@@ -108,8 +108,20 @@ maintenance(struct core *c, uint64_t now)
 	count_busy(c, now);
 	weir__poll_sources(c, now, false);
 	weir__schedule_deferred(c);
-	if (run_queue_len_owner(&c->worker->queue) + (c->lifo != NULL) > 1)
-		weir__notify(c->worker->node, &c->worker->queue);
+}
+
+/*
+ * H3, for what was queued between two tasks: of that nobody was told yet. Others
+ * can have what is not run next; next: what is, if it has been taken.
+ */
+static void
+tell_of_queued(const struct core *c, const struct task *next)
+{
+	const struct worker *w = c->worker;
+	uint32_t n = run_queue_len_owner(&w->queue);
+
+	if (n > 0 && n + c->local.n + (c->lifo != NULL) + (next != NULL) > 1)
+		weir__notify(w->node, &w->queue);
 }
 
 /* L2: bound tasks have every other turn. */
@@ -212,6 +224,7 @@ look_again(struct core *c, struct task *t)
 		task_chain_add(&c->deferred, t);
 	} else {
 		weir__schedule_back(c, t);
+		weir__notify(c->worker->node, &c->worker->queue);
 		if (!source_set_is_awaited(&c->worker->sources))
 			return;
 	}
@@ -447,6 +460,7 @@ static struct task *
 look(struct core *c)
 {
 	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
+	struct task *t = NULL;
 	unsigned int fired = 0;
 
 	if (inject)
@@ -460,7 +474,10 @@ look(struct core *c)
 		maintenance(c, c->now);
 	core_looked(c, c->tick);
 	c->looking = false;
-	return inject ? take_first(c) : NULL;
+	if (inject)
+		t = take_first(c);
+	tell_of_queued(c, t);
+	return t;
 }
 
 /* Nothing is queued here. NULL: there was nothing to be found either. */
@@ -469,11 +486,10 @@ look_around(struct core *c)
 {
 	struct task *t = weir__take_inject(c);
 
-	if (t != NULL)
-		return t;
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources)) {
+	if (t == NULL &&
+	    (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources))) {
 		if (c->looked != c->tick)
 			core_set_now(c, rte_rdtsc());
 		maintenance(c, c->now);
@@ -485,6 +501,7 @@ look_around(struct core *c)
 			weir__park(c);
 	}
 	c->looking = false;
+	tell_of_queued(c, t);
 	return t;
 }
 
