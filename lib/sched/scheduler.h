@@ -80,6 +80,7 @@ struct core {
 	uint64_t idle_since;  /* TSC; see park.c, Q3 */
 	uint32_t short_waits; /* in a row, up to the last; see park.c, Q6 */
 	uint64_t idle_polls;  /* tasks polled until then */
+	uint64_t far_after;   /* TSC; see steal.c, V5 */
 
 	bool lifo_slot;	       /* weir_options.lifo_slot */
 	bool from_slot;	       /* the running task came through the LIFO slot */

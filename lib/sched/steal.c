@@ -15,6 +15,9 @@
  *    to take; how far it is, is the thief's view.
  * V4 A node whose workers are all stuck is looked after by others: they poll its
  *    sources and timers, and take what its inject queue has.
+ * V5 Who has taken a task that may run on its own node only, and sent it back, takes
+ *    nothing from other nodes for a while. Else it would take that one again and
+ *    again, and whoever is told of it at home would find nothing.
  */
 
 #include <limits.h>
@@ -168,7 +171,8 @@ steal_from(struct core *c, struct worker *victim)
 
 	if (backlog == 0)
 		return NULL;
-	if (victim->node != w->node && !worth_crossing(victim, backlog))
+	if (victim->node != w->node &&
+	    (c->now < c->far_after || !worth_crossing(victim, backlog)))
 		return NULL;
 	t = weir__run_queue_steal(&victim->queue, &w->queue, &n);
 	if (t == NULL)
@@ -212,6 +216,8 @@ take_far_inject(struct core *c)
 	unsigned int i;
 	struct task *t;
 
+	if (c->now < c->far_after)
+		return NULL;
 	for (i = 1; i < rt->nb_nodes; i++) {
 		struct node *node = rt->nodes[c->worker->node->near[i]];
 

@@ -194,6 +194,8 @@ sent_home(struct core *c, struct task *t)
 	/* Cancelled, it ends here. */
 	if (!task_give_turn_back(t))
 		return false;
+	if (node_of_home(t->home) != c->worker->node)
+		c->far_after = c->now + c->worker->rt->cross_node_age; /* V5 */
 	weir__place(t);
 	return true;
 }

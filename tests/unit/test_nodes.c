@@ -439,6 +439,69 @@ test_only_a_backlog_is_stolen_across_nodes(void **state)
 	destroy();
 }
 
+static int
+block_until_told(struct weir_context *ctx, void *state)
+{
+	atomic_u32_store(&blocker_step, 1, RELEASE);
+	while (atomic_u32_load(&blocker_go, ACQUIRE) == 0)
+		sched_yield();
+	return WEIR_DONE;
+}
+
+/* What the workers of node 0 have taken from inject queues. */
+static uint64_t
+taken_afar(void)
+{
+	struct weir_worker_stats s;
+	uint64_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < FAR_WORKER; i++) {
+		weir_worker_stats_get(rt, i, &s);
+		n += s.injected;
+	}
+	return n;
+}
+
+/* V5: each takes a share, sends it home, and leaves it there for a second then. */
+static void
+test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block until told",
+		.poll = block_until_told,
+	};
+	const struct weir_spawn_attr far = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = FAR_WORKER,
+	};
+	const struct weir_spawn_attr there = {
+		.affinity = WEIR_AFFINITY_NODE,
+		.node_plus_1 = 2,
+	};
+	uint64_t since, seconds, taken;
+	struct weir_join *blocker;
+	unsigned int i;
+
+	create();
+	atomic_u32_store(&blocker_step, 0, RELAXED);
+	atomic_u32_store(&blocker_go, 0, RELAXED);
+	blocker = weir_task_spawn(rt, &ops, NULL, &far);
+	wait_for(&blocker_step, 1, "the blocker");
+	since = rte_rdtsc();
+	for (i = 0; i < 2 * BACKLOG; i++)
+		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &there));
+	wait_for_rounds(10000);
+	taken = taken_afar();
+	seconds = (rte_rdtsc() - since) / rte_get_tsc_hz();
+	atomic_u32_store(&blocker_go, 1, RELEASE);
+	assert_int_equal(weir_join_wait(blocker, NULL), 0);
+	wait_for(&ran, 2 * BACKLOG, "all tasks");
+	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
+	assert_in_range(taken, 1, FAR_WORKER * (seconds + 1) * BACKLOG);
+	destroy();
+}
+
 /* Spawns less than a backlog, and blocks until some of it was stolen. */
 static int
 block_on_few(struct weir_context *ctx, void *state)
@@ -607,6 +670,8 @@ main(void)
 		cmocka_unit_test(
 			test_a_node_without_workers_does_not_wait_for_idleness),
 		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
+		cmocka_unit_test(
+			test_tasks_of_another_node_are_not_taken_again_and_again),
 		cmocka_unit_test(
 			test_a_stuck_worker_is_stolen_from_across_nodes),
 		cmocka_unit_test(
