@@ -15,11 +15,11 @@
 #define CHANNEL_FETCH_AHEAD 32u
 #endif
 
-/* Into the last block, in which there is room. With the lock. */
+/* Into the last block, in which there is room, behind `sent`. With the lock. */
 static __rte_always_inline void
-push(struct channel *c, const void *values, uint32_t n, uint32_t size)
+push(struct channel *c, uint64_t sent, const void *values, uint32_t n,
+     uint32_t size)
 {
-	uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
 	uint32_t m = stretch(c, sent, n);
 	const uint8_t *from = values;
 
@@ -131,7 +131,8 @@ send_now(struct channel *c, const void *values, uint32_t n, int promised)
 		if (unlikely(room < 0))
 			return room;
 	} while (room == 0);
-	push(c, values, n == 1 ? 1 : (uint32_t)room, c->size);
+	push(c, atomic_u64_load(&c->sent, RELAXED), values,
+	     n == 1 ? 1 : (uint32_t)room, c->size);
 	sync_settle(&c->sync);
 	return room;
 }
@@ -175,9 +176,8 @@ weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
  * at? If so, the next ones know how far. With the lock.
  */
 static __rte_always_inline bool
-opens(struct channel *c)
+opens(struct channel *c, uint64_t sent)
 {
-	const uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
 	const uint64_t room = c->capacity - count_values(c, &c->received);
 
 	if (c->size != sizeof(uint64_t) || c->closed || is_awaited(c) ||
@@ -191,10 +191,8 @@ opens(struct channel *c)
 
 /* With the lock. */
 static __rte_always_inline void
-fetch_ahead(struct channel *c)
+fetch_ahead(const struct channel *c, uint64_t sent)
 {
-	const uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
-
 	if (sent % (WEIR_CACHE_LINE / sizeof(uint64_t)) == 0)
 		prefetch_to_write(place(c, c->last, sent + CHANNEL_FETCH_AHEAD,
 					sizeof(uint64_t)));
@@ -204,15 +202,17 @@ static __rte_always_inline bool
 send_alone(struct weir_context *ctx, struct channel *c, const void *value,
 	   const struct weir_wait *wait)
 {
+	uint64_t sent;
 	bool room;
 
 	if (!is_alone(ctx, wait) || unlikely(!lock_take(&c->sync.lock)))
 		return false;
-	room = atomic_u64_load(&c->sent, RELAXED) < c->open_to || opens(c);
+	sent = atomic_u64_load(&c->sent, RELAXED);
+	room = sent < c->open_to || opens(c, sent);
 	if (likely(room)) {
 		ctx->budget--;
-		fetch_ahead(c);
-		push(c, value, 1, sizeof(uint64_t));
+		fetch_ahead(c, sent);
+		push(c, sent, value, 1, sizeof(uint64_t));
 	}
 	lock_release(&c->sync.lock);
 	return room;
