@@ -227,6 +227,7 @@ end_wait(struct core *c, uint64_t begin)
 	/* Neither task time nor busy. */
 	c->busy_since = c->now;
 	c->tuned_at += c->now - begin;
+	tell_of_queued(c, NULL);
 }
 
 /* What others send to a worker that lingers comes here. */

@@ -335,6 +335,21 @@ void
 weir__place(struct task *t);
 void
 weir__notify(struct node *node, const struct run_queue *queue);
+
+/*
+ * H3, for what was queued between two tasks: of that nobody was told yet. Others
+ * can have what is not run next; next: what is, if it has been taken.
+ */
+static inline void
+tell_of_queued(const struct core *c, const struct task *next)
+{
+	const struct worker *w = c->worker;
+	uint32_t n = run_queue_len_owner(&w->queue);
+
+	if (n > 0 && n + c->local.n + (c->lifo != NULL) + (next != NULL) > 1)
+		weir__notify(w->node, &w->queue);
+}
+
 /* Pushes to an inject queue, or drops the notifications if it is closed. */
 void
 weir__inject(struct node *node, struct inject *q, struct task *const *tasks,

@@ -111,6 +111,8 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	if (n == 0)
 		return NULL;
 	weir__schedule_batch(c, tasks + 1, n - 1);
+	if (n > 1)
+		tell_of_queued(c, tasks[0]);
 	return tasks[0];
 }
 

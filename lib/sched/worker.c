@@ -108,20 +108,7 @@ maintenance(struct core *c, uint64_t now)
 	count_busy(c, now);
 	weir__poll_sources(c, now, false);
 	weir__schedule_deferred(c);
-}
-
-/*
- * H3, for what was queued between two tasks: of that nobody was told yet. Others
- * can have what is not run next; next: what is, if it has been taken.
- */
-static void
-tell_of_queued(const struct core *c, const struct task *next)
-{
-	const struct worker *w = c->worker;
-	uint32_t n = run_queue_len_owner(&w->queue);
-
-	if (n > 0 && n + c->local.n + (c->lifo != NULL) + (next != NULL) > 1)
-		weir__notify(w->node, &w->queue);
+	tell_of_queued(c, NULL);
 }
 
 /* L2: bound tasks have every other turn. */
@@ -165,7 +152,11 @@ take_first(struct core *c)
 	if (unlikely(atomic_u32_load(&rt->deserted, RELAXED) > 0) &&
 	    c->far_first)
 		t = weir__take_deserted(c);
-	return t != NULL ? t : weir__take_inject(c);
+	if (t == NULL)
+		t = weir__take_inject(c);
+	if (t != NULL)
+		tell_of_queued(c, t);
+	return t;
 }
 
 /* Must a task that is bound run elsewhere? */
@@ -214,9 +205,9 @@ weir__stop_searching(struct core *c)
  * The task goes to the back of the queue, and the sources are polled before its
  * turn, if anybody waits for one. If something else is to run first it is in the
  * queue at once: should that take long, others can take the task. If nothing is,
- * that poll comes next, and the task goes behind what it finds.
+ * that poll comes next, and the task goes behind what it finds. True: in the queue.
  */
-static void
+static bool
 look_again(struct core *c, struct task *t)
 {
 	uint32_t ahead = run_queue_len_owner(&c->worker->queue) + c->local.n +
@@ -226,43 +217,41 @@ look_again(struct core *c, struct task *t)
 		task_chain_add(&c->deferred, t);
 	} else {
 		weir__schedule_back(c, t);
-		weir__notify(c->worker->node, &c->worker->queue);
 		if (!source_set_is_awaited(&c->worker->sources))
-			return;
+			return true;
 	}
 	if ((int32_t)(c->next_event - (c->tick + ahead + 1)) > 0)
 		c->next_event = c->tick + ahead + 1;
 	if ((int32_t)(c->next_look - c->next_event) > 0)
 		c->next_look = c->next_event;
+	return ahead > 0;
 }
 
-/* A task that had its turn is not done with it; stamp: what time it is. */
-static __rte_always_inline void
-queue_again(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
+/* It was woken meanwhile, or looks again. */
+static __rte_noinline void
+queue_again(struct core *c, struct task *t, enum task_next next)
 {
-	note_woken_at(c, t, stamp);
-	switch (next) {
-	case TASK_NEXT_QUEUE:
+	if (next == TASK_NEXT_QUEUE)
 		weir__schedule_back(c, t);
-		weir__notify(c->worker->node, &c->worker->queue);
-		break;
-	case TASK_NEXT_AGAIN:
-		look_again(c, t);
-		break;
-	default:
-		task_chain_add(&c->deferred, t);
-	}
+	else if (!look_again(c, t))
+		return;
+	weir__notify(c->worker->node, &c->worker->queue);
 }
 
-/* A task had its turn. True: it asks to be resumed. */
+/* A task had its turn, at that time. True: it asks to be resumed. */
 static __rte_always_inline bool
 end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 {
 	TRACE_FP(poll_end, c->worker->index);
 	if (next == TASK_NEXT_RESUME)
 		return true;
-	if (next != TASK_NEXT_NOTHING)
-		queue_again(c, t, next, stamp);
+	if (next == TASK_NEXT_NOTHING)
+		return false;
+	note_woken_at(c, t, stamp);
+	if (next == TASK_NEXT_DEFER)
+		task_chain_add(&c->deferred, t);
+	else
+		queue_again(c, t, next);
 	return false;
 }
 
@@ -462,7 +451,6 @@ static struct task *
 look(struct core *c)
 {
 	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
-	struct task *t = NULL;
 	unsigned int fired = 0;
 
 	if (inject)
@@ -474,12 +462,11 @@ look(struct core *c)
 	if ((int32_t)(c->tick - c->next_event) >= 0 ||
 	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 		maintenance(c, c->now);
+	else if (unlikely(fired > 0))
+		tell_of_queued(c, NULL);
 	core_looked(c, c->tick);
 	c->looking = false;
-	if (inject)
-		t = take_first(c);
-	tell_of_queued(c, t);
-	return t;
+	return inject ? take_first(c) : NULL;
 }
 
 /* Nothing is queued here. NULL: there was nothing to be found either. */
@@ -488,10 +475,11 @@ look_around(struct core *c)
 {
 	struct task *t = weir__take_inject(c);
 
+	if (t != NULL)
+		return t;
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (t == NULL &&
-	    (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources))) {
+	if (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources)) {
 		if (c->looked != c->tick)
 			core_set_now(c, rte_rdtsc());
 		maintenance(c, c->now);
@@ -503,7 +491,6 @@ look_around(struct core *c)
 			weir__park(c);
 	}
 	c->looking = false;
-	tell_of_queued(c, t);
 	return t;
 }
 
