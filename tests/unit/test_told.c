@@ -148,7 +148,10 @@ spawn_from_outside(void *arg)
 	return NULL;
 }
 
-/* A thread that is no worker, so that the task goes through the inject queue. */
+/*
+ * A thread that is no worker, so that the task goes through the inject queue; seldom,
+ * so that one comes from there at a time.
+ */
 static int
 yield_beside_injected(struct weir_context *ctx, void *state)
 {
@@ -158,6 +161,8 @@ yield_beside_injected(struct weir_context *ctx, void *state)
 	look_at_queue();
 	if (l->polls-- == 0)
 		return WEIR_DONE;
+	if (l->polls % 4 != 0)
+		return weir_context_yield(ctx);
 	if (pthread_create(&thread, NULL, spawn_from_outside, NULL) != 0)
 		return -EAGAIN;
 	pthread_join(thread, NULL);
