@@ -50,8 +50,10 @@ weir__sleeper_init(struct sleeper *s)
 		return -errno;
 	s->event.epdata.event = EPOLLIN | EPOLLET;
 	s->event.epdata.data = NULL;
-	return rte_epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->event_fd,
-			     &s->event);
+	if (rte_epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->event_fd, &s->event) <
+	    0)
+		return -errno;
+	return 0;
 }
 
 void

@@ -37,6 +37,10 @@ __real_epoll_create1(int flags);
 int
 __wrap_epoll_create1(int flags);
 int
+__real_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event);
+int
+__wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event);
+int
 __wrap_rte_power_pause(uint64_t until);
 void
 __wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *intrinsics);
@@ -103,6 +107,15 @@ int
 __wrap_epoll_create1(int flags)
 {
 	return take_fd() ? __real_epoll_create1(flags) : -1;
+}
+
+int
+__wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event)
+{
+	if (!kernel.no_watches)
+		return __real_rte_epoll_ctl(epfd, op, fd, event);
+	errno = ENOSPC;
+	return -1;
 }
 
 int

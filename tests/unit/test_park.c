@@ -744,6 +744,12 @@ runtime_without_fds_is_refused_and_leaves_none(void **state)
 		assert_false(rig_runtime_exists(o.name));
 	}
 	kernel.fds = 6;
+	kernel.no_watches = true;
+	assert_null(weir_runtime_create(&o));
+	assert_int_equal(rte_errno, ENOSPC);
+	assert_int_equal(open_fds(), before);
+	kernel.no_watches = false;
+	kernel.fds = 6;
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
 	assert_int_equal(open_fds(), before + 6);
