@@ -87,7 +87,8 @@ struct core {
 	bool behind_from_slot; /* so did the one that looks again behind it */
 	bool local_first;      /* bound tasks have the next turn */
 	bool shared_first;     /* so has the node's inject queue */
-	bool far_first; /* so have inject queues of nodes without workers */
+	bool far_first;	   /* so have inject queues of nodes without workers */
+	uint16_t deserted; /* where the last task of those was, by nearness */
 	/*
 	 * Between two tasks' turns: of what it makes runnable itself, the worker
 	 * tells at the end.

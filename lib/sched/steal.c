@@ -232,21 +232,26 @@ take_far_inject(struct core *c)
 	return NULL;
 }
 
+/* By turns: what woken tasks of one go back to would always be first else. */
 struct task *
 weir__take_deserted(struct core *c)
 {
 	const struct weir_runtime *rt = c->worker->rt;
+	const unsigned int others = rt->nb_nodes - 1;
 	unsigned int i;
 	struct task *t;
 
-	for (i = 1; i < rt->nb_nodes; i++) {
-		struct node *node = rt->nodes[c->worker->node->near[i]];
+	for (i = 0; i < others; i++) {
+		unsigned int at = 1 + (c->deserted + i) % others;
+		struct node *node = rt->nodes[c->worker->node->near[at]];
 
 		if (idle_workers(&node->idle) > 0)
 			continue;
 		t = take_batch(c, &node->inject, rt->nb_workers);
-		if (t != NULL)
-			return t;
+		if (t == NULL)
+			continue;
+		c->deserted = (uint16_t)at;
+		return t;
 	}
 	return NULL;
 }

@@ -10,8 +10,8 @@
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed or
  *    looked behind meanwhile, the inject queues come first every
- *    inject_interval ticks, those of nodes without workers every other time,
- *    and the local chain has every other turn.
+ *    inject_interval ticks, those of nodes without workers every other time and
+ *    by turns, and the local chain has every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
  *    to read it would be a good part of each.

@@ -29,6 +29,9 @@
 #define BACKLOG 128u
 #define DEADLINE_S 30u
 
+/* Each worker is on a node of its own. */
+static bool apart;
+
 void
 __wrap_weir__topology_locate(struct place *places, unsigned int n);
 
@@ -38,7 +41,9 @@ __wrap_weir__topology_locate(struct place *places, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		places[i].node = places[i].lcore > FAR_WORKER ? 1 : 0;
+		places[i].node = apart ? places[i].lcore - 1 :
+				 places[i].lcore > FAR_WORKER ? 1 :
+								0;
 		places[i].core = WEIR_MACHINE_UNKNOWN;
 		places[i].cache = WEIR_MACHINE_UNKNOWN;
 	}
@@ -328,15 +333,15 @@ test_a_node_without_workers_is_served_by_others(void **state)
 	destroy();
 }
 
-/* Until the workers of node 0 have had many chances to look for work. */
+/* Until the first n workers have had many chances to look for work. */
 static void
-wait_for_rounds(uint64_t rounds)
+wait_for_rounds(unsigned int n, uint64_t rounds)
 {
 	struct weir_worker_stats s;
 	uint64_t since = rte_rdtsc(), before;
 	unsigned int i;
 
-	for (i = 0; i < FAR_WORKER; i++) {
+	for (i = 0; i < n; i++) {
 		weir_worker_stats_get(rt, i, &s);
 		before = s.source_polls;
 		while (s.source_polls < before + rounds) {
@@ -374,9 +379,59 @@ test_a_node_without_workers_does_not_wait_for_idleness(void **state)
 	assert_int_equal(weir_worker_retire(rt, FAR_WORKER, 0), 0);
 	for (bound.worker = 0; bound.worker < FAR_WORKER; bound.worker++)
 		weir_join_detach(weir_task_spawn(rt, &idle_ops, NULL, &bound));
-	wait_for_rounds(10);
+	wait_for_rounds(FAR_WORKER, 10);
 	weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &far));
 	wait_for(&ran, 1, "the task of the node without workers");
+	atomic_u32_store(&idlers_go, 1, RELEASE);
+	destroy();
+}
+
+static struct atomic_ptr talkers[2];
+
+/* Of two: wakes the other and waits for it, until it is told to end. */
+static int
+talk(struct weir_context *ctx, void *state)
+{
+	const unsigned int *me = state;
+	struct weir_waker *w;
+
+	atomic_ptr_store(&talkers[*me], weir_context_waker(ctx), RELEASE);
+	w = atomic_ptr_exchange(&talkers[1 - *me], NULL, ACQ_REL);
+	if (w != NULL)
+		weir_waker_wake(w);
+	if (!atomic_u32_load(&idlers_go, ACQUIRE))
+		return WEIR_PENDING;
+	w = atomic_ptr_exchange(&talkers[*me], NULL, ACQ_REL);
+	if (w != NULL)
+		weir_waker_drop(w);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops talk_ops = {
+	.name = "talk",
+	.state_size = sizeof(unsigned int),
+	.poll = talk,
+};
+
+/* The nearer one always has something. */
+static void
+test_nodes_without_workers_are_served_by_turns(void **state)
+{
+	const struct weir_spawn_attr near = { .node_plus_1 = 2 };
+	const struct weir_spawn_attr far = { .node_plus_1 = 3 };
+	unsigned int i;
+
+	apart = true;
+	create();
+	apart = false;
+	atomic_u32_store(&idlers_go, 0, RELAXED);
+	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
+	assert_int_equal(weir_worker_retire(rt, 1, 0), 0);
+	for (i = 0; i < 2; i++)
+		weir_task_spawn_detached(rt, &talk_ops, &i, &near);
+	wait_for_rounds(1, 10);
+	weir_task_spawn_detached(rt, &note_ops, NULL, &far);
+	wait_for(&ran, 1, "the task of the farther node");
 	atomic_u32_store(&idlers_go, 1, RELEASE);
 	destroy();
 }
@@ -427,7 +482,7 @@ test_only_a_backlog_is_stolen_across_nodes(void **state)
 	atomic_u32_store(&blocker_go, 0, RELAXED);
 	blocker = weir_task_spawn(rt, &block_ops, NULL, &far);
 	wait_for(&blocker_step, 1, "the blocker");
-	wait_for_rounds(10000);
+	wait_for_rounds(FAR_WORKER, 10000);
 	assert_int_equal(steals_remote(), 0);
 	atomic_u32_store(&blocker_go, 1, RELEASE);
 	assert_int_equal(weir_join_wait(blocker, NULL), 0);
@@ -491,7 +546,7 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	since = rte_rdtsc();
 	for (i = 0; i < 2 * BACKLOG; i++)
 		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &there));
-	wait_for_rounds(10000);
+	wait_for_rounds(FAR_WORKER, 10000);
 	taken = taken_afar();
 	seconds = (rte_rdtsc() - since) / rte_get_tsc_hz();
 	atomic_u32_store(&blocker_go, 1, RELEASE);
@@ -669,6 +724,8 @@ main(void)
 			test_a_node_without_workers_is_served_by_others),
 		cmocka_unit_test(
 			test_a_node_without_workers_does_not_wait_for_idleness),
+		cmocka_unit_test(
+			test_nodes_without_workers_are_served_by_turns),
 		cmocka_unit_test(test_only_a_backlog_is_stolen_across_nodes),
 		cmocka_unit_test(
 			test_tasks_of_another_node_are_not_taken_again_and_again),
