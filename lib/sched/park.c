@@ -357,6 +357,9 @@ weir__park(struct core *c)
 			weir__rescue_far(c);
 			far = c->last_poll + rt->cross_node_age;
 		}
+		/* Who was rescued has waited for long enough. */
+		if (has_tasks(c))
+			continue;
 		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
 			say_asleep(c);
 		rest(c);
