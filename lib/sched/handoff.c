@@ -222,8 +222,8 @@ leave(struct core *c, struct blocked *me)
 	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
 	context_begin(&c->ctx, NULL);
 	c->ctx.next = &c->lifo;
-	/* It need not wait until the call has returned. */
-	weir__send_back_behind(c);
+	/* It need not wait until the call, or that of the next driver, returns. */
+	weir__queue_next(c);
 	disown();
 	pthread_mutex_lock(&w->handoff.mutex);
 	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);

@@ -19,7 +19,9 @@
  *    that awaits many, which wait in queues, gets it behind them, instead of once
  *    for each.
  * H5 What a worker itself finds for an empty queue, by a poll of its sources, goes
- *    through the slot: it is run next whatever others do, and needs no swap.
+ *    through the slot: it is run next whatever others do, and needs no swap. If
+ *    another comes first after all, from the inject queue or with a thread that gets
+ *    the core, it goes to the queue.
  */
 
 #include <errno.h>

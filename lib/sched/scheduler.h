@@ -428,9 +428,13 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver);
 void
 weir__give_turns_back(struct core *c);
 
-/* The running task leaves the core: who looks again behind it goes to the queue. */
+/*
+ * Another poll comes first, on this thread or on the one that gets the core: what was
+ * to be next, in the slot or behind the running task, goes to the queue, and others are
+ * told.
+ */
 void
-weir__send_back_behind(struct core *c);
+weir__queue_next(struct core *c);
 
 /* The core found something to run, or will not look any more. */
 void

@@ -19,6 +19,9 @@
  * L5 A task that looks again behind another keeps RUNNING meanwhile. It is resumed
  *    when that one's turn is over, or goes to the queue: before the next tick, and
  *    before another thread has the core.
+ * L6 Sources are polled by a thread whose worker is a reader of their arrays
+ *    (rte_rcu_qsbr). The first thread that sees the runtime stop ends that, so who
+ *    gets the core after it goes straight to its end.
  */
 
 #include <errno.h>
@@ -49,6 +52,9 @@ weir__poll_sources(struct core *c, uint64_t now, bool idle)
 	uint64_t gap = now - c->last_poll;
 	unsigned int ready;
 
+	WEIR_ASSERT(w->rt->sources.qsbr->qsbr_cnt[w->index].cnt !=
+			    __RTE_QSBR_CNT_THR_OFFLINE,
+		    "L6");
 	if (unlikely(gap > counter_get(&w->counters, max_poll_gap)))
 		atomic_u64_store(&w->counters.max_poll_gap, gap, RELAXED);
 	core_set_now(c, now);
@@ -154,7 +160,12 @@ take_first(struct core *c)
 		t = weir__take_deserted(c);
 	if (t == NULL)
 		t = weir__take_inject(c);
-	if (t != NULL)
+	if (t == NULL)
+		return NULL;
+	/* What a poll has found meanwhile is next no more (H5). */
+	if (unlikely(c->lifo != NULL))
+		weir__queue_next(c);
+	else
 		tell_of_queued(c, t);
 	return t;
 }
@@ -235,7 +246,9 @@ queue_again(struct core *c, struct task *t, enum task_next next)
 		weir__schedule_back(c, t);
 	else if (!look_again(c, t))
 		return;
-	weir__notify(c->worker->node, &c->worker->queue);
+	/* Nobody else can have one that is bound. */
+	if (run_queue_len_owner(&c->worker->queue) > 0)
+		weir__notify(c->worker->node, &c->worker->queue);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */
@@ -314,15 +327,18 @@ weir__give_turns_back(struct core *c)
 }
 
 void
-weir__send_back_behind(struct core *c)
+weir__queue_next(struct core *c)
 {
-	struct task *t = c->behind;
+	struct task *slot = c->lifo, *behind = c->behind;
 
-	if (t == NULL)
-		return;
+	c->lifo = NULL;
+	if (slot != NULL)
+		weir__schedule_back(c, slot);
 	c->behind = NULL;
-	send_back_resumed(c, t);
-	weir__notify(c->worker->node, &c->worker->queue);
+	if (behind != NULL)
+		send_back_resumed(c, behind);
+	if (run_queue_len_owner(&c->worker->queue) > 0)
+		weir__notify(c->worker->node, &c->worker->queue);
 }
 
 /* Enough: t, which would run next, and those behind it go to the queue. */
@@ -426,7 +442,13 @@ attend(struct core *c, enum driver driver, uint32_t wanted)
 		/* A poll that goes on is not a search. */
 		if (c->searching)
 			weir__stop_searching(c);
+		/* Nor does it end soon. */
+		weir__queue_next(c);
 		if (!weir__handoff_pass(c, driver))
+			return true;
+		/* L6: what was wanted since. */
+		wanted = worker_attention(c->worker);
+		if (wanted & ATTENTION_STOP)
 			return true;
 	}
 	return (wanted & ATTENTION_RETIRE) && driver == DRIVER_HOME &&

@@ -289,6 +289,75 @@ task_in_the_slot_moves_with_the_core(void **state)
 }
 
 /* Two tasks of one worker block, and come back in both orders. */
+static struct atomic_u32 woken_ran;
+
+static int
+note_woken_ran(struct weir_context *ctx, void *state)
+{
+	rig_set(&woken_ran, 1);
+	return WEIR_DONE;
+}
+
+static void
+wait_for_woken(void *arg)
+{
+	rig_wait_until(rig_get(&woken_ran));
+}
+
+/* Its function returns when the other task wants to leave the core. */
+static int
+hold_core_behind_door(struct weir_context *ctx, void *state)
+{
+	weir_block_in_place(wait_at, *(struct door **)state);
+	wait_for_woken(NULL);
+	return WEIR_DONE;
+}
+
+/* What it spawns is in the slot when the core goes to the task that holds it. */
+static int
+spawn_and_leave(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "woken",
+		.poll = note_woken_ran,
+	};
+	struct worker *w = rig.rt->workers[0];
+	struct door *d = *(struct door **)state;
+
+	rig_set(&d->open, 1);
+	rig_wait_until(worker_attention(w) & ATTENTION_CLAIM);
+	weir_task_spawn_detached(rig.rt, &ops, NULL, NULL);
+	weir_block_in_place(wait_for_woken, NULL);
+	return WEIR_DONE;
+}
+
+static void
+task_in_the_slot_is_for_others_when_the_core_is_claimed(void **state)
+{
+	static const struct weir_task_ops holds = {
+		.name = "holds",
+		.state_size = sizeof(struct door *),
+		.poll = hold_core_behind_door,
+	};
+	static const struct weir_task_ops leaves = {
+		.name = "leaves",
+		.state_size = sizeof(struct door *),
+		.poll = spawn_and_leave,
+	};
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct door d = { .open = { 0 } }, *door = &d;
+	struct weir_join *joins[2];
+
+	rig_set(&woken_ran, 0);
+	joins[0] = weir_task_spawn(rig.rt, &holds, &door, &attr);
+	rig_wait_until(rig_get(&d.in));
+	joins[1] = weir_task_spawn(rig.rt, &leaves, &door, &attr);
+	assert_int_equal(rig_join(joins[0], NULL), 0);
+	assert_int_equal(rig_join(joins[1], NULL), 0);
+}
+
 static void
 blocked_threads_come_back_in_any_order(void **state)
 {
@@ -709,6 +778,41 @@ shutdown_ends_what_a_function_waits_for(void **state)
 	weir_join_detach(join);
 }
 
+static int
+end_runtime_behind_door(struct weir_context *ctx, void *state)
+{
+	struct door **d = state;
+
+	weir_block_in_place(wait_at, *d);
+	weir_runtime_shutdown_begin(weir_context_runtime(ctx));
+	return WEIR_DONE;
+}
+
+/* The worker's own thread gets the core from one that has seen the end. */
+static void
+runtime_ends_while_the_core_is_passed(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "ends it",
+		.state_size = sizeof(struct door *),
+		.poll = end_runtime_behind_door,
+	};
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct door doors[2] = { { .open = { 0 } } }, *second = &doors[1];
+	struct weir_join *joins[2];
+
+	joins[0] = block_at(&doors[0]);
+	joins[1] = weir_task_spawn(rig.rt, &ops, &second, &attr);
+	rig_wait_until(rig_get(&doors[1].in));
+	leave_door(&doors[0], joins[0]);
+	run_on_worker_0();
+	rig_set(&doors[1].open, 1);
+	assert_int_equal(rig_join(joins[1], NULL), 0);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+}
+
 static void
 shut_down(void *arg)
 {
@@ -829,6 +933,9 @@ main(void)
 		RIG_TESTS(lcore_thread_gets_its_core_back),
 		RIG_TESTS(sources_are_polled_meanwhile),
 		RIG_TESTS(task_in_the_slot_moves_with_the_core),
+		RIG_TEST(
+			task_in_the_slot_is_for_others_when_the_core_is_claimed,
+			2),
 		RIG_TESTS(blocked_threads_come_back_in_any_order),
 		RIG_TESTS(budget_is_what_it_was),
 		RIG_TESTS(claims_are_served_in_order),
@@ -843,6 +950,7 @@ main(void)
 		RIG_TESTS(without_a_thread_nothing_is_called),
 		RIG_TESTS(shutdown_waits_for_blocked_threads),
 		RIG_TESTS(shutdown_ends_what_a_function_waits_for),
+		RIG_TESTS(runtime_ends_while_the_core_is_passed),
 		RIG_TESTS(shutdown_from_inside_is_refused),
 		RIG_TESTS(storm_of_blocking_tasks_comes_to_its_end),
 		RIG_TESTS(shutdown_in_the_middle_of_a_storm),

@@ -15,6 +15,7 @@
 
 #include "rig.h"
 #include "sched/scheduler.h"
+#include "weir_null.h"
 
 #define POLLS 200u
 /* So long that time is no reason for a round over the sources. */
@@ -24,6 +25,7 @@ static struct weir_runtime *rt;
 /* The worker's. */
 static uint32_t told; /* where its queue ended when others were told last */
 static unsigned int beside, untold; /* polls with others queued; not told of */
+static unsigned int in_vain;	    /* tellings of an empty queue */
 
 void
 __real_weir__notify(struct node *node, const struct run_queue *queue);
@@ -33,20 +35,25 @@ __wrap_weir__notify(struct node *node, const struct run_queue *queue);
 void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 {
-	if (weir__core != NULL)
+	if (weir__core != NULL) {
 		told = run_queue_tail_owner(&weir__core->worker->queue);
+		if (run_queue_len_owner(&weir__core->worker->queue) == 0)
+			in_vain++;
+	}
 	__real_weir__notify(node, queue);
 }
 
+/* Nobody else can have what is in the slot. */
 static void
 look_at_queue(void)
 {
 	const struct run_queue *q = &weir__core->worker->queue;
+	bool slot = weir__core->lifo != NULL;
 
-	if (run_queue_len_owner(q) == 0)
+	if (run_queue_len_owner(q) == 0 && !slot)
 		return;
 	beside++;
-	if (told != run_queue_tail_owner(q))
+	if (told != run_queue_tail_owner(q) || slot)
 		untold++;
 }
 
@@ -63,6 +70,7 @@ start(unsigned int event_interval, unsigned int inject_interval)
 	assert_non_null(rt);
 	beside = 0;
 	untold = 0;
+	in_vain = 0;
 }
 
 static void
@@ -275,6 +283,183 @@ burst_that_is_taken_from_the_inject_queue(void **state)
 	end();
 }
 
+static struct weir_null *null;
+static struct weir_join *receiver;
+
+static int
+receive(struct weir_context *ctx, void *state)
+{
+	int rc;
+
+	look_at_queue();
+	do
+		rc = weir_null_recv(ctx, null);
+	while (rc > 0);
+	return rc;
+}
+
+static void
+start_receiver(void)
+{
+	static const struct weir_task_ops ops = {
+		.name = "receives",
+		.poll = receive,
+	};
+
+	null = weir_null_create(rt, 0);
+	assert_non_null(null);
+	receiver = weir_task_spawn(rt, &ops, NULL, NULL);
+	assert_non_null(receiver);
+}
+
+static void
+end_receiver(void)
+{
+	weir_join_abort(receiver);
+	assert_int_equal(rig_join(receiver, NULL), -ECANCELED);
+	weir_null_free(null);
+}
+
+static int
+post_beside_injected(struct weir_context *ctx, void *state);
+
+static const struct weir_task_ops post_ops = {
+	.name = "posts",
+	.state_size = sizeof(unsigned int),
+	.poll = post_beside_injected,
+};
+
+static void *
+spawn_bound_from_outside(void *polls)
+{
+	const struct weir_spawn_attr attr = { .affinity =
+						      WEIR_AFFINITY_WORKER };
+
+	weir_task_spawn_detached(rt, &post_ops, polls, &attr);
+	return NULL;
+}
+
+static struct atomic_u32 posted;
+
+/*
+ * The next comes through the inject queue too, which is first in every other tick; the
+ * packet comes in the one tick or in the other.
+ */
+static int
+post_beside_injected(struct weir_context *ctx, void *state)
+{
+	unsigned int *polls = state;
+	pthread_t thread;
+
+	look_at_queue();
+	if (*polls == 0) {
+		rig_set(&posted, 1);
+		return WEIR_DONE;
+	}
+	if ((*polls)-- % 3 == 0)
+		return weir_context_yield(ctx);
+	if (pthread_create(&thread, NULL, spawn_bound_from_outside, polls) != 0)
+		return -EAGAIN;
+	pthread_join(thread, NULL);
+	weir_null_post(null, 1);
+	return WEIR_DONE;
+}
+
+static void
+packet_that_is_found_while_an_injected_task_comes_first(void **state)
+{
+	unsigned int polls = POLLS;
+
+	start(1, 2);
+	rig_set(&posted, 0);
+	start_receiver();
+	spawn_bound_from_outside(&polls);
+	rig_wait_until(rig_get(&posted));
+	end_receiver();
+	end();
+}
+
+static uint64_t
+parks(void)
+{
+	return counter_get(&rt->workers[0]->counters, parks);
+}
+
+static void
+post_to_parked_worker(void *parks_before)
+{
+	rig_wait_until(parks() > *(const uint64_t *)parks_before);
+	weir_null_post(null, 1);
+}
+
+static int
+post_and_come_back(struct weir_context *ctx, void *state)
+{
+	struct looker *l = state;
+	uint64_t parks_before = parks();
+
+	if (weir_block_in_place(post_to_parked_worker, &parks_before) < 0)
+		return -EAGAIN;
+	look_at_queue();
+	return l->polls-- == 0 ? WEIR_DONE : weir_context_yield(ctx);
+}
+
+/* The one who claims it goes on with its poll, for as long as that takes. */
+static void
+packet_that_is_found_while_the_core_is_claimed(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "comes back",
+		.state_size = sizeof(struct looker),
+		.poll = post_and_come_back,
+	};
+	const struct weir_task_ops *const all[] = { &ops };
+
+	start(1000, 0);
+	weir_worker_park_set(rt, 0, WEIR_PARK_PAUSE);
+	start_receiver();
+	run(all, RTE_DIM(all));
+	end_receiver();
+	end();
+}
+
+static unsigned int vain_turns;
+
+static int
+wake_self(struct weir_context *ctx, void *state)
+{
+	struct looker *l = state;
+
+	if (l->polls == POLLS)
+		in_vain = 0;
+	vain_turns = in_vain;
+	if (l->polls-- == 0)
+		return WEIR_DONE;
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+/* Nobody else could have it. */
+static void
+bound_task_that_wakes_itself(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "wakes itself",
+		.state_size = sizeof(struct looker),
+		.poll = wake_self,
+	};
+	const struct weir_spawn_attr attr = { .affinity =
+						      WEIR_AFFINITY_WORKER };
+	const struct looker looker = { .polls = POLLS };
+	struct weir_join *join;
+
+	start(1000, 0);
+	join = weir_task_spawn(rt, &ops, &looker, &attr);
+	assert_int_equal(rig_join(join, NULL), 0);
+	rig_runtime_free(rt);
+	assert_int_equal(vain_turns, 0);
+}
+
 int
 main(void)
 {
@@ -284,6 +469,11 @@ main(void)
 		cmocka_unit_test(who_looks_again_behind_another),
 		cmocka_unit_test(timers_that_fire_beside_a_queued_task),
 		cmocka_unit_test(burst_that_is_taken_from_the_inject_queue),
+		cmocka_unit_test(
+			packet_that_is_found_while_an_injected_task_comes_first),
+		cmocka_unit_test(
+			packet_that_is_found_while_the_core_is_claimed),
+		cmocka_unit_test(bound_task_that_wakes_itself),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
