@@ -23,7 +23,9 @@
  *     hand.
  * Y9  Values leave the blocks in the order in which they came.
  * Y10 After close, or with the last receiver, nothing comes into a block; what
- *     is in them then is received or dropped, once.
+ *     is in them then is received or dropped, once. Receivers are told of the end
+ *     when the blocks are empty: what is promised may be given up, and is then for
+ *     the next.
  * Y11 Memory is got and given back without the lock. A block that is empty when it
  *     ends is used again, as is one that its receivers have left.
  * Y50 A task that finds the channel empty, and found many values when it was
@@ -117,7 +119,7 @@ static bool
 grant(struct sync *s, struct wait *w)
 {
 	struct channel *c = (struct channel *)s;
-	bool ended = w->side == SENDERS ? c->closed : is_ended(c);
+	bool ended = w->side == SENDERS ? c->closed : has_ended(c);
 
 	if (at_hand(c, w->side) > 0 && !(w->side == SENDERS && ended)) {
 		promise(c, w->side);

@@ -167,11 +167,15 @@ at_hand(struct channel *c, enum side side)
 	return n - promised_to(c, side);
 }
 
-/* Nothing comes any more. With the channel's lock. */
+/*
+ * Is there nothing, and comes nothing any more (Y10)? Together, with the channel's
+ * lock.
+ */
 static inline bool
-is_ended(const struct channel *c)
+has_ended(const struct channel *c)
 {
-	return c->closed || c->ends[SENDERS] == 0;
+	return (c->closed || c->ends[SENDERS] == 0) &&
+	       count_values(c, &c->received) == 0;
 }
 
 /* Is somebody in line, or is anything promised? With the channel's lock. */

@@ -220,7 +220,7 @@ recv_now(struct channel *c, void *values, uint32_t n, int promised)
 	uint32_t m = share(c, RECEIVERS, there, promised, n);
 
 	if (m == 0) {
-		if (is_apart(c) || !is_ended(c) || there > 0)
+		if (is_apart(c) || !has_ended(c))
 			return -EAGAIN;
 		lock_release(&c->sync.lock);
 		return -EPIPE;

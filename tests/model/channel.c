@@ -23,6 +23,7 @@ struct letter {
 };
 
 static struct letter letters[2];
+static const uint64_t last = 3;
 
 static void
 count_drop(void *value)
@@ -195,6 +196,22 @@ MODEL(channel_end, "the last sender goes while a task waits for a value", 2, 1)
 	model_thread("sender", drop_sender, tx);
 	scheduler_end();
 	model_check(refused == 1);
+	weir_receiver_drop(rx);
+}
+
+MODEL(channel_end_abort, "one of two receivers is aborted, with the last value",
+      2, 1)
+{
+	struct weir_join *join;
+
+	begin(2, 1);
+	join = waiter_spawn(recv_call, &letters[0], received_in_task);
+	waiter_detach(waiter_spawn(recv_call, &letters[1], received_in_task));
+	model_thread("aborter", waiter_abort, join);
+	model_check(weir_try_send(tx, &last) == 0);
+	weir_sender_drop(tx);
+	scheduler_end();
+	model_check(received == 1 && weir_receiver_len(rx) == 0);
 	weir_receiver_drop(rx);
 }
 

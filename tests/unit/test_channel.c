@@ -368,6 +368,74 @@ last_sender_ends_the_channel(void **state)
 }
 
 static void
+drop_sender(void)
+{
+	weir_sender_drop(tx);
+}
+
+static void
+close_receiver(void)
+{
+	weir_receiver_close(rx);
+	weir_sender_drop(tx);
+}
+
+/* The last value is promised to the first of two, who cannot come for it yet. */
+static void
+end_with_a_promise(void (*end)(void), struct rig_blockers *b, struct letter *a,
+		   struct weir_join **joins)
+{
+	uint64_t v = 7;
+	unsigned int i;
+
+	open_channel(4, sizeof(v));
+	for (i = 0; i < 2; i++) {
+		a[i] = (struct letter){ .rx = rx };
+		joins[i] = waiter_spawn(rig.rt, recv_letter, &a[i]);
+		waiter_wait_for(rx, i + 1);
+	}
+	rig_block(b, rig.rt);
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	end();
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+}
+
+static void
+end_comes_behind_what_was_promised(void **state)
+{
+	void (*const ends[])(void) = { drop_sender, close_receiver };
+	struct waiter_thread *thread;
+	struct weir_join *joins[2];
+	struct rig_blockers b;
+	struct letter a[3];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(ends); i++) {
+		/* It is given up, and is for the next. */
+		end_with_a_promise(ends[i], &b, a, joins);
+		weir_join_abort(joins[0]);
+		rig_unblock(&b);
+		assert_int_equal(rig_join(joins[0], NULL), -ECANCELED);
+		assert_int_equal(waiter_join(joins[1]), 0);
+		assert_int_equal(a[1].value, 7);
+		assert_int_equal(weir_try_recv(rx, &a[1].value), -EPIPE);
+		weir_receiver_drop(rx);
+		/* It is taken, and there will be none for the others. */
+		end_with_a_promise(ends[i], &b, a, joins);
+		a[2] = a[1];
+		thread = waiter_thread_start(recv_letter, &a[2]);
+		waiter_wait_for(rx, 2);
+		rig_unblock(&b);
+		assert_int_equal(waiter_join(joins[0]), 0);
+		assert_int_equal(a[0].value, 7);
+		assert_int_equal(waiter_join(joins[1]), -EPIPE);
+		assert_int_equal(waiter_thread_join(thread), -EPIPE);
+		weir_receiver_drop(rx);
+	}
+	assert_int_equal(rig_get(&dropped), 0);
+}
+
+static void
 close_wakes_every_waiter(void **state)
 {
 	struct letter a[40] = { 0 };
@@ -1132,6 +1200,7 @@ main(void)
 		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
 		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
 		RIG_TEST(last_sender_ends_the_channel, 2),
+		RIG_TEST(end_comes_behind_what_was_promised, 2),
 		RIG_TEST(close_wakes_every_waiter, 2),
 		RIG_TESTS(many_senders_and_receivers_lose_nothing),
 		RIG_TEST(channel_joins_two_runtimes, 1),
