@@ -17,7 +17,8 @@
 
 struct lock {
 	struct atomic_u32 held;
-	struct atomic_u32 waiting; /* in lock_acquire(), past its first try */
+	/* In lock_acquire(), past its first try, or to come back to it. */
+	struct atomic_u32 waiting;
 };
 
 #define LOCK_SPINS 64
@@ -87,6 +88,36 @@ lock_release(struct lock *l)
 {
 	/* [lock:A1] */
 	atomic_u32_store(&l->held, 0, RELEASE);
+}
+
+/* Gives it back for a while, for which the lock must stay: lock_acquire_last(). */
+static inline void
+lock_leave(struct lock *l)
+{
+	atomic_u32_fetch_add(&l->waiting, 1, RELAXED);
+	lock_release(l);
+}
+
+static inline void
+lock_return(struct lock *l)
+{
+	lock_acquire(l);
+	atomic_u32_fetch_sub(&l->waiting, 1, RELAXED);
+}
+
+/*
+ * Nobody comes for it any more, but those who have left it for a while. They count
+ * themselves while they have it; so once whoever has it sees none, all are through.
+ */
+static inline void
+lock_acquire_last(struct lock *l)
+{
+	lock_acquire(l);
+	while (unlikely(atomic_u32_load(&l->waiting, RELAXED) != 0)) {
+		lock_release(l);
+		sched_yield();
+		lock_acquire(l);
+	}
 }
 
 #endif

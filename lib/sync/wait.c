@@ -34,7 +34,9 @@
  * Wakers between two unlocks. Smaller: more of those for a crowd. Larger: others
  * wait longer for the lock.
  */
-#define BATCH 16
+#ifndef SYNC_BATCH
+#define SYNC_BATCH 16
+#endif
 
 static struct wait *
 wait_of(struct weir_wait *wait)
@@ -60,8 +62,8 @@ weir__sync_init(struct sync *s, const struct sync_ops *ops)
 void
 weir__sync_fini(struct sync *s)
 {
-	/* Who let the last one go may still be about to give it back. */
-	lock_acquire(&s->lock);
+	/* Who let the last one go may still be about to give it back, or to take it. */
+	lock_acquire_last(&s->lock);
 	WEIR_ASSERT(!sync_awaited(s, 0) && !sync_awaited(s, 1),
 		    "fini: nobody may wait any more");
 	lock_release(&s->lock);
@@ -113,25 +115,32 @@ is_awaited(const struct sync *s)
 static __rte_noinline void
 settle_batches(struct sync *s, struct weir_waker *first)
 {
-	struct weir_waker *wakers[BATCH] = { first };
+	struct weir_waker *wakers[SYNC_BATCH] = { first };
 	unsigned int n = 1, i;
 	bool more;
 
 	do {
 		/* What one side was given may be what the other waits for. */
-		for (; n < BATCH; n++) {
+		for (; n < SYNC_BATCH; n++) {
 			wakers[n] = grant_next(s);
 			if (wakers[n] == NULL)
 				break;
 		}
-		/* When nobody waits, *s may be gone as soon as the lock is free. */
-		more = n == BATCH && is_awaited(s);
-		lock_release(&s->lock);
+		/*
+		 * When nobody waits, *s may be gone as soon as the lock is free;
+		 * else those in line may go by another way meanwhile, and its end
+		 * waits for us.
+		 */
+		more = n == SYNC_BATCH && is_awaited(s);
+		if (more)
+			lock_leave(&s->lock);
+		else
+			lock_release(&s->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(wakers[i]);
 		n = 0;
 		if (more)
-			lock_acquire(&s->lock);
+			lock_return(&s->lock);
 	} while (more);
 }
 

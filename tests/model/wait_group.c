@@ -11,6 +11,7 @@
 static struct weir_wait_group *group;
 static unsigned int *parts;
 static unsigned int done, waited;
+static struct atomic_u32 inside;
 
 static void
 begin(uint32_t n)
@@ -79,6 +80,33 @@ MODEL(wait_group_end, "a task that is woken early ends the group at once", 2, 1)
 	waiter_detach(join);
 	scheduler_end();
 	model_check(waited == 1 && waiter_drops == 1);
+	model_free(parts);
+}
+
+static void
+leave(void *what, int rc)
+{
+	model_check(rc == 0 || rc == -EPIPE);
+	if (atomic_u32_fetch_sub(&inside, 1, ACQ_REL) > 1)
+		return;
+	weir_wait_group_fini(what);
+	model_free(what);
+}
+
+MODEL(wait_group_leave, "one is let go by another call than the last done()", 2,
+      1)
+{
+	int rc;
+
+	begin(1);
+	atomic_u32_store(&inside, 2, RELAXED);
+	waiter_detach(waiter_spawn(wait_for_all, group, leave));
+	model_thread("doer", do_part, &parts[0]);
+	rc = weir_wait_group_wait(NULL, group, NULL);
+	weir_wait_group_close(group);
+	leave(group, rc);
+	scheduler_end();
+	model_check(waiter_drops == 1);
 	model_free(parts);
 }
 

@@ -277,6 +277,69 @@ crowd_that_waited_may_end_the_group_at_once(void **state)
 	}
 }
 
+/* Whoever ends the group, and has to wait for somebody. */
+static struct atomic_u32 end_waits, ended;
+static __thread bool is_ender;
+
+int
+__real_sched_yield(void);
+int
+__wrap_sched_yield(void);
+
+int
+__wrap_sched_yield(void)
+{
+	if (is_ender)
+		rig_set(&end_waits, 1);
+	return __real_sched_yield();
+}
+
+static int
+end_in_thread(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	is_ender = true;
+	weir_wait_group_fini(what);
+	rig_set(&ended, 1);
+	return 0;
+}
+
+static struct waiter_thread *ender;
+static bool ended_early;
+
+/* Those who are left go by another way, and the group is to go with them. */
+static void
+close_and_end(void)
+{
+	assert_true(waiters(&group) > 0);
+	weir_wait_group_close(&group);
+	assert_int_equal(waiters(&group), 0);
+	ender = waiter_thread_start(end_in_thread, &group);
+	rig_wait_until(rig_get(&end_waits) || rig_get(&ended));
+	ended_early = rig_get(&ended);
+}
+
+static void
+end_waits_for_who_lets_others_go(void **state)
+{
+	struct weir_join *joins[BEFORE_WAKE_CROWD];
+	unsigned int i;
+
+	rig_set(&end_waits, 0);
+	rig_set(&ended, 0);
+	assert_int_equal(weir_wait_group_add(&group, 1), 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = waiter_spawn(rig.rt, wait_for_all, &group);
+	waiter_wait_for(&group, RTE_DIM(joins));
+	before_wake(close_and_end);
+	assert_int_equal(weir_wait_group_done(&group), 0);
+	assert_true(before_wake_called());
+	assert_int_equal(waiter_thread_join(ender), 0);
+	assert_false(ended_early);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(waiter_join(joins[i]), 0);
+	weir_wait_group_init(&group);
+}
+
 struct doer {
 	struct weir_wait_group *group;
 };
@@ -337,6 +400,7 @@ main(void)
 		TEST(who_waited_sees_what_was_done, 1),
 		TEST(who_waited_sees_what_was_done, 3),
 		TEST(crowd_that_waited_may_end_the_group_at_once, 2),
+		TEST(end_waits_for_who_lets_others_go, 2),
 		TEST(who_waited_may_end_the_group_at_once, 2),
 	};
 
