@@ -259,8 +259,12 @@ weir_receiver_close(struct weir_receiver *receiver)
 int
 weir__channel_go_on(struct channel *c, enum side side, struct weir_wait *wait)
 {
-	int rc = wait_outcome(wait);
+	int rc;
 
+	/* With the other side it waits for something else. */
+	if (((struct wait *)wait)->side != side)
+		return -EBUSY;
+	rc = wait_outcome(wait);
 	if (rc < 0)
 		return rc;
 	lock_acquire(&c->sync.lock);

@@ -86,6 +86,13 @@ take_in_turn(struct semaphore *s, uint32_t n)
 	return sync_awaited(&s->sync, 0) ? -EAGAIN : take(s, n);
 }
 
+/* With another number of permits the wait is for something else. */
+static int
+go_on(struct weir_wait *wait, uint32_t n)
+{
+	return ((struct wait *)wait)->n == n ? wait_outcome(wait) : -EBUSY;
+}
+
 int
 weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 		       uint32_t n, struct weir_wait *wait)
@@ -95,8 +102,10 @@ weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 
 	if (unlikely(n > WEIR_SEMAPHORE_MAX))
 		return -EINVAL;
-	if (!wait_begin(ctx, &s->sync, wait, &rc))
-		return rc;
+	rc = wait_enter(ctx, &s->sync.awaited, wait);
+	if (unlikely(rc != 0))
+		return rc > 0 ? go_on(wait, n) : rc;
+	lock_acquire(&s->sync.lock);
 	rc = take_in_turn(s, n);
 	if (rc == -EAGAIN)
 		return weir__wait_join(ctx, &s->sync, wait, 0, NULL, n);

@@ -110,8 +110,8 @@ wait_is_idle(const struct weir_wait *wait)
 
 /*
  * Begins a call of a function that waits. 0: it is a new one; 1: it goes on with
- * the wait of one before; less: what to return. ctx and wait are NULL for a plain
- * thread.
+ * the wait of one before, if the caller finds that it is for the same; less: what to
+ * return. ctx and wait are NULL for a plain thread.
  */
 static inline int
 wait_enter(struct weir_context *ctx, const struct awaited *a,

@@ -367,6 +367,45 @@ last_sender_ends_the_channel(void **state)
 	weir_receiver_drop(rx);
 }
 
+/* Waits at one side, and uses the wait for the other when it has its turn. */
+static int
+turn_round(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+	uint64_t v = 1;
+
+	assert_int_equal(weir_recv(ctx, rx, &l->value, wait), WEIR_PENDING);
+	assert_int_equal(weir_send(ctx, tx, &v, wait), -EBUSY);
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	assert_int_equal(weir_send(ctx, tx, &v, wait), -EBUSY);
+	assert_int_equal(weir_recv(ctx, rx, &l->value, wait), 0);
+	assert_int_equal(l->value, 1);
+	for (v = 2; v < 4; v++)
+		assert_int_equal(weir_send(ctx, tx, &v, wait),
+				 v == 2 ? 0 : WEIR_PENDING);
+	v = 3;
+	assert_int_equal(weir_recv(ctx, rx, &l->value, wait), -EBUSY);
+	assert_int_equal(weir_try_recv(rx, &l->value), 0);
+	assert_int_equal(weir_recv(ctx, rx, &l->value, wait), -EBUSY);
+	return weir_send(ctx, tx, &v, wait);
+}
+
+static void
+wait_is_for_one_side_at_a_time(void **state)
+{
+	struct letter l = { 0 };
+	uint64_t v;
+
+	open_channel(1, sizeof(v));
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, turn_round, &l)), 0);
+	assert_int_equal(l.value, 2);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(v, 3);
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 static void
 drop_sender(void)
 {
@@ -1200,6 +1239,7 @@ main(void)
 		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
 		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
 		RIG_TEST(last_sender_ends_the_channel, 2),
+		RIG_TEST(wait_is_for_one_side_at_a_time, 1),
 		RIG_TEST(end_comes_behind_what_was_promised, 2),
 		RIG_TEST(close_wakes_every_waiter, 2),
 		RIG_TESTS(many_senders_and_receivers_lose_nothing),

@@ -190,6 +190,53 @@ wait_twice(struct weir_context *ctx, void *what, struct weir_wait *wait)
 	return rc;
 }
 
+/* The same one, and it has been given what it waits for. */
+static int
+ask_for_more(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct weir_semaphore *one = what;
+
+	assert_int_equal(weir_semaphore_acquire(ctx, one, 1, wait),
+			 WEIR_PENDING);
+	assert_int_equal(weir_semaphore_acquire(ctx, one, 5, wait), -EBUSY);
+	assert_int_equal(weir_semaphore_release(one, 1), 0);
+	assert_int_equal(weir_semaphore_acquire(ctx, one, 5, wait), -EBUSY);
+	return weir_semaphore_acquire(ctx, one, 1, wait);
+}
+
+static int
+read_and_write(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct weir_rwlock *lock = what;
+
+	assert_int_equal(weir_rwlock_read(ctx, lock, wait), WEIR_PENDING);
+	assert_int_equal(weir_rwlock_write(ctx, lock, wait), -EBUSY);
+	weir_rwlock_write_unlock(lock);
+	assert_int_equal(weir_rwlock_write(ctx, lock, wait), -EBUSY);
+	return weir_rwlock_read(ctx, lock, wait);
+}
+
+static void
+wait_is_for_one_amount_at_a_time(void **state)
+{
+	struct weir_rwlock lock;
+
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, ask_for_more, &sem)),
+			 0);
+	assert_int_equal(weir_semaphore_available(&sem), 0);
+	weir_rwlock_init(&lock);
+	assert_int_equal(weir_rwlock_try_write(&lock), 0);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, read_and_write, &lock)), 0);
+	/* It reads, and does not write. */
+	assert_int_equal(weir_rwlock_try_read(&lock), 0);
+	assert_int_equal(weir_rwlock_try_write(&lock), -EAGAIN);
+	weir_rwlock_read_unlock(&lock);
+	weir_rwlock_read_unlock(&lock);
+	assert_int_equal(weir_rwlock_try_write(&lock), 0);
+	weir_rwlock_fini(&lock);
+}
+
 static void
 wait_is_for_one_thing_at_a_time(void **state)
 {
@@ -404,6 +451,7 @@ main(void)
 		TEST(plain_threads_wait_beside_tasks, 2),
 		TEST(workers_may_not_block, 1),
 		TEST(wait_is_for_one_thing_at_a_time, 1),
+		TEST(wait_is_for_one_amount_at_a_time, 1),
 		TEST(waits_that_are_ready_spend_budget, 1),
 		TEST(one_at_a_time_holds_the_mutex, 1),
 		TEST(one_at_a_time_holds_the_mutex, 3),
