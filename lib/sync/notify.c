@@ -4,7 +4,7 @@
  * Notes to one waiter or to all.
  *
  * Y6 A note to one is with the waiter that was told, or kept; never lost, and
- *    kept only while nobody waits.
+ *    kept only while nobody waits, or while others in front are told (wait.c, Y2).
  * Y7 A note to all reaches those that came before it: each round of notes has a
  *    number, and a waiter knows which was the last before it came.
  */
@@ -95,7 +95,8 @@ weir_notify_wait(struct weir_context *ctx, struct weir_notify *notify,
 
 	if (!wait_begin(ctx, &n->sync, wait, &rc))
 		return rc;
-	if (!n->closed && !take_kept(n))
+	/* Y3: a note that is kept is for somebody in front, if there is one. */
+	if (!n->closed && (sync_awaited(&n->sync, 0) || !take_kept(n)))
 		return weir__wait_join(ctx, &n->sync, wait, 0, NULL, n->round);
 	rc = n->closed ? -EPIPE : 0;
 	lock_release(&n->sync.lock);

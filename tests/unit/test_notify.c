@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "before_wake.h"
 #include "waiter.h"
 
 static struct weir_notify notify;
@@ -133,6 +134,63 @@ close_wakes_every_waiter(void **state)
 	assert_int_equal(weir_notify_wait(NULL, &notify, NULL), -EPIPE);
 }
 
+static struct weir_join *earlier, *newcomer;
+/* 1: it waited when it came; 2: it did not. */
+static struct atomic_u32 came;
+
+static int
+come(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	int rc = weir_notify_wait(ctx, what, wait);
+
+	if (rig_get(&came) == 0)
+		rig_set(&came, rc == WEIR_PENDING ? 1 : 2);
+	return rc;
+}
+
+/* The note waits for those in front to have been told theirs. */
+static void
+come_between(void)
+{
+	newcomer = waiter_spawn(rig.rt, come, &notify);
+	rig_wait_until(rig_get(&came) != 0);
+}
+
+/* When one batch of those who are told has left the line, and others are in it. */
+static void
+wait_and_tell(void)
+{
+	unsigned int n = waiters(&notify);
+
+	assert_true(n > 0);
+	earlier = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, n + 1);
+	before_wake(come_between);
+	weir_notify_one(&notify);
+}
+
+static void
+newcomer_takes_no_note_of_who_came_before(void **state)
+{
+	struct weir_join *joins[BEFORE_WAKE_CROWD];
+	unsigned int i;
+
+	rig_set(&came, 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, RTE_DIM(joins));
+	before_wake(wait_and_tell);
+	weir_notify_all(&notify);
+	assert_true(before_wake_called());
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(waiter_join(joins[i]), 0);
+	assert_int_equal(rig_get(&came), 1);
+	assert_int_equal(waiter_join(earlier), 0);
+	assert_int_equal(waiters(&notify), 1);
+	weir_notify_one(&notify);
+	assert_int_equal(waiter_join(newcomer), 0);
+}
+
 #define NOTES 2000
 
 static void *
@@ -182,6 +240,7 @@ main(void)
 		TEST(all_that_wait_are_told_and_nobody_later, 2),
 		TEST(note_to_one_that_gave_up_goes_to_the_next, 2),
 		TEST(note_to_all_is_nobody_elses, 2),
+		TEST(newcomer_takes_no_note_of_who_came_before, 2),
 		TEST(close_wakes_every_waiter, 2),
 		TEST(no_note_is_lost, 1),
 		TEST(no_note_is_lost, 3),
