@@ -5,8 +5,9 @@
  * it, and meanwhile nobody else takes any (wait.c, Y3), so that a large request
  * is not starved by small ones.
  *
- * Y5 permits + those taken and not released = those it began with and those
- *    that were added.
+ * Y5 permits + those granted in line and not taken yet + those taken and not
+ *    released = those it began with and those that were added. The first two are
+ *    WEIR_SEMAPHORE_MAX at most: what was granted may come back.
  */
 
 #include <errno.h>
@@ -17,6 +18,8 @@
 struct semaphore {
 	struct sync sync;
 	uint32_t permits;
+	/* WEIR_SEMAPHORE_MAX less those granted. Goes up without the lock, too. */
+	struct atomic_u32 most;
 	bool closed;
 };
 
@@ -44,15 +47,32 @@ take(struct semaphore *s, uint32_t n)
 static bool
 grant(struct sync *sync, struct wait *w)
 {
-	w->rc = take((struct semaphore *)sync, w->n);
+	struct semaphore *s = (struct semaphore *)sync;
+
+	w->rc = take(s, w->n);
+	if (w->rc == 0)
+		atomic_u32_fetch_sub(&s->most, w->n, RELAXED);
 	return w->rc != -EAGAIN;
+}
+
+/* What came of a wait: if it was granted its permits, they are taken. */
+static int
+take_granted(struct semaphore *s, uint32_t n, int rc)
+{
+	if (rc == 0)
+		atomic_u32_fetch_add(&s->most, n, RELAXED);
+	return rc;
 }
 
 static void
 give_up(struct sync *sync, struct wait *w, bool granted)
 {
-	if (granted)
-		((struct semaphore *)sync)->permits += w->n;
+	struct semaphore *s = (struct semaphore *)sync;
+
+	if (!granted)
+		return;
+	take_granted(s, w->n, 0);
+	s->permits += w->n;
 }
 
 static const struct sync_ops ops = {
@@ -69,6 +89,7 @@ weir_semaphore_init(struct weir_semaphore *sem, uint32_t permits)
 		return -EINVAL;
 	weir__sync_init(&s->sync, &ops);
 	s->permits = permits;
+	atomic_u32_store(&s->most, WEIR_SEMAPHORE_MAX, RELAXED);
 	s->closed = false;
 	return 0;
 }
@@ -88,9 +109,11 @@ take_in_turn(struct semaphore *s, uint32_t n)
 
 /* With another number of permits the wait is for something else. */
 static int
-go_on(struct weir_wait *wait, uint32_t n)
+go_on(struct semaphore *s, uint32_t n, struct weir_wait *wait)
 {
-	return ((struct wait *)wait)->n == n ? wait_outcome(wait) : -EBUSY;
+	if (((struct wait *)wait)->n != n)
+		return -EBUSY;
+	return take_granted(s, n, wait_outcome(wait));
 }
 
 int
@@ -104,11 +127,12 @@ weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 		return -EINVAL;
 	rc = wait_enter(ctx, &s->sync.awaited, wait);
 	if (unlikely(rc != 0))
-		return rc > 0 ? go_on(wait, n) : rc;
+		return rc > 0 ? go_on(s, n, wait) : rc;
 	lock_acquire(&s->sync.lock);
 	rc = take_in_turn(s, n);
 	if (rc == -EAGAIN)
-		return weir__wait_join(ctx, &s->sync, wait, 0, NULL, n);
+		return take_granted(
+			s, n, weir__wait_join(ctx, &s->sync, wait, 0, NULL, n));
 	lock_release(&s->sync.lock);
 	return rc;
 }
@@ -133,7 +157,8 @@ weir_semaphore_release(struct weir_semaphore *sem, uint32_t n)
 	struct semaphore *s = semaphore_of(sem);
 
 	lock_acquire(&s->sync.lock);
-	if (unlikely(n > WEIR_SEMAPHORE_MAX - s->permits)) {
+	/* Y5 */
+	if (unlikely(n > atomic_u32_load(&s->most, RELAXED) - s->permits)) {
 		lock_release(&s->sync.lock);
 		return -EOVERFLOW;
 	}

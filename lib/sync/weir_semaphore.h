@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** Most permits that a semaphore can have. */
+/** Most permits that a semaphore can have, with those that waiters may give up. */
 #define WEIR_SEMAPHORE_MAX (UINT32_MAX >> 1)
 
 /** A semaphore: weir_semaphore_init() before use. */
@@ -61,8 +61,8 @@ weir_semaphore_try_acquire(struct weir_semaphore *sem, uint32_t n);
 /**
  * Adds permits, whoever may have taken them.
  *
- * @return 0, or -EOVERFLOW: there would be more than WEIR_SEMAPHORE_MAX, and
- * nothing has changed.
+ * @return 0, or -EOVERFLOW: there would be more than WEIR_SEMAPHORE_MAX, those
+ * included that a waiter was given and has not taken yet, and nothing has changed.
  *
  * Any thread.
  */

@@ -125,6 +125,38 @@ what_was_granted_and_not_taken_goes_to_the_next(void **state)
 	assert_int_equal(weir_semaphore_available(&sem), 0);
 }
 
+static int
+acquire_most(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	return weir_semaphore_acquire(ctx, what, WEIR_SEMAPHORE_MAX, wait);
+}
+
+static void
+what_was_granted_and_not_taken_counts_as_there(void **state)
+{
+	struct rig_blockers b;
+	struct weir_join *join;
+
+	join = waiter_spawn(rig.rt, acquire_most, &sem);
+	waiter_wait_for(&sem, 1);
+	rig_block(&b, rig.rt);
+	assert_int_equal(weir_semaphore_release(&sem, WEIR_SEMAPHORE_MAX), 0);
+	assert_int_equal(weir_semaphore_available(&sem), 0);
+	assert_int_equal(weir_semaphore_release(&sem, 1), -EOVERFLOW);
+	weir_join_abort(join);
+	rig_unblock(&b);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(weir_semaphore_available(&sem), WEIR_SEMAPHORE_MAX);
+	assert_int_equal(weir_semaphore_release(&sem, 1), -EOVERFLOW);
+	/* When it is taken others may be added. */
+	assert_int_equal(weir_semaphore_try_acquire(&sem, 1), 0);
+	join = waiter_spawn(rig.rt, acquire_most, &sem);
+	waiter_wait_for(&sem, 1);
+	assert_int_equal(weir_semaphore_release(&sem, 1), 0);
+	assert_int_equal(waiter_join(join), 0);
+	assert_int_equal(weir_semaphore_release(&sem, WEIR_SEMAPHORE_MAX), 0);
+}
+
 static void
 close_wakes_every_waiter(void **state)
 {
@@ -447,6 +479,7 @@ main(void)
 		TEST(waiters_are_served_in_the_order_they_came, 2),
 		TEST(who_gives_up_lets_the_next_go, 2),
 		TEST(what_was_granted_and_not_taken_goes_to_the_next, 2),
+		TEST(what_was_granted_and_not_taken_counts_as_there, 2),
 		TEST(close_wakes_every_waiter, 2),
 		TEST(plain_threads_wait_beside_tasks, 2),
 		TEST(workers_may_not_block, 1),
