@@ -3,12 +3,13 @@
 /*
  * One value from one sender to one receiver.
  *
- * Both ends meet in one word, which each changes once by a swap: the sender puts
- * in that it has gone, and gets out who waits; the receiver puts in its waker, or
- * that it has gone. Who finds that the other end has gone has all for itself, and
- * needs no swap. The waker is the word, and not beside it, so that it is read
- * and taken in one step: a receiver may be polled for some other reason, find the
- * value, and free the memory while the sender is about to wake it.
+ * Both ends meet in one word, which they change by swaps: the sender once, puts in
+ * that it has gone, and gets out who waits; the receiver puts in its waker, which it
+ * may take back and put in again, or that it has gone. Who finds that the other end
+ * has gone has all for itself, and needs no swap. The waker is the word, and not
+ * beside it, so that it is read and taken in one step: a receiver may be polled for
+ * some other reason, find the value, and free the memory while the sender is about
+ * to wake it.
  *
  * Y12 The value is written once, before the sender goes, and read or dropped
  *     once, by whoever ends the receiver after that.

@@ -14,9 +14,9 @@
  * notify, which have the same idea.
  *
  * Invariants:
- * Y1 A wait is in line if and only if `over` is unset, and is changed by others
- *    only under the lock. Whoever takes it out takes its waker first and does
- *    not touch it after `over` is set: its task may free it then.
+ * Y1 A wait that has joined a line is in it until `over` is set, and is changed by
+ *    others only under the lock. Whoever takes it out takes its waker first and
+ *    does not touch it after `over` is set: its task may free it then.
  * Y2 When the lock is free, nobody in front can be given anything, but for those
  *    whom the holder of a full batch is about to serve.
  * Y3 A newcomer is given something at once only when its line is empty.

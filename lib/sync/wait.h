@@ -50,7 +50,8 @@ struct sync_ops {
 	void (*cancel)(struct awaited *a, struct wait *w);
 	/*
 	 * The first in line: can it be given what it waits for? If so, it is
-	 * given, with its outcome in w->rc, which is 0 else.
+	 * given, with its outcome in w->rc, which is 0 when it joins the line.
+	 * What is left there for one who is not given anything says nothing.
 	 */
 	bool (*grant)(struct sync *s, struct wait *w);
 	/*

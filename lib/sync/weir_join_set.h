@@ -41,8 +41,9 @@ weir_join_set_create(void);
 
 /**
  * Frees the set: aborts the tasks in it and gives their handles up, as
- * weir_join_detach(), without waiting for their end. Nobody may wait for it any more: see weir_wait_cancel().
- * NULL is legal. Its user, which may be a drop function.
+ * weir_join_detach(), without waiting for their end. Nobody may wait for it any
+ * more: see weir_wait_cancel(). NULL is legal. Its user, which may be a drop
+ * function.
  */
 WEIR_API void
 weir_join_set_free(struct weir_join_set *set);
