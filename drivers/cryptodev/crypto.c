@@ -13,9 +13,11 @@
  * C2 ops[0] to ops[done - 1] of a job are done, those up to ops[sent - 1] with the
  *    device, the others still to be given to it. All jobs in line together have
  *    `in_flight` with the device.
- * C3 A job is in line from its first weir_crypto_run() until it is done. One that
- *    is freed meanwhile stays until the device has none of it. It keeps its
- *    place, so that the queue is polled for it, until the source is closed.
+ * C3 Operations are the job's from the first weir_crypto_run() on, also if that
+ *    does not get at the queue. The job is in line from the one that does until it
+ *    is done. One that is freed meanwhile stays until the device has none of it. It
+ *    keeps its place, so that the queue is polled for it, until the source is
+ *    closed.
  */
 
 #include <errno.h>
@@ -25,6 +27,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/atomic.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/race.h"
@@ -48,7 +51,12 @@ struct weir_crypto_job {
 	struct list_link link;
 	struct weir_waker *waiter; /* a place */
 	unsigned int max_ops;
-	unsigned int n; /* 0: nothing to do */
+	/*
+	 * Whether it has operations. Its task's, without the lock; another that reads
+	 * it is refused with the lock.
+	 */
+	struct atomic_u32 taken;
+	unsigned int n;
 	unsigned int sent;
 	unsigned int done;
 	unsigned int good; /* of those done */
@@ -319,8 +327,9 @@ weir_crypto_job_free(struct weir_crypto_job *job)
 		destroy(job);
 }
 
+/* C3 */
 static void
-start(struct weir_crypto_job *job, struct rte_crypto_op **ops, unsigned int n)
+take(struct weir_crypto_job *job, struct rte_crypto_op **ops, unsigned int n)
 {
 	unsigned int i;
 
@@ -330,7 +339,16 @@ start(struct weir_crypto_job *job, struct rte_crypto_op **ops, unsigned int n)
 	}
 	job->n = n;
 	job->good = 0;
-	list_push_back(&job->q->line, &job->link);
+	atomic_u32_store(&job->taken, 1, RELAXED);
+}
+
+/* All are done: the caller's again. */
+static int
+end(struct weir_crypto_job *job)
+{
+	job->n = job->sent = job->done = 0;
+	atomic_u32_store(&job->taken, 0, RELAXED);
+	return (int)job->good;
 }
 
 int
@@ -340,6 +358,11 @@ weir_crypto_run(struct weir_context *ctx, struct weir_crypto_job *job,
 	struct weir_cryptoq *q = job->q;
 	int rc;
 
+	if (!atomic_u32_load(&job->taken, RELAXED)) {
+		if (n == 0 || n > job->max_ops)
+			return -EINVAL;
+		take(job, ops, n);
+	}
 	rc = weir_source_wait_begin(ctx, q);
 	if (rc < 0)
 		return rc;
@@ -349,21 +372,15 @@ weir_crypto_run(struct weir_context *ctx, struct weir_crypto_job *job,
 	}
 	/* Not to be woken by what it finds itself. */
 	weir_source_place_clear(q, &job->waiter);
-	if (job->n == 0 && rc == 0) {
-		if (n == 0 || n > job->max_ops) {
-			weir_source_wait_ready(ctx, q, 1);
-			return -EINVAL;
-		}
-		start(job, ops, n);
-	}
 	/* A closed queue's device is not touched. */
-	if (rc == 0 && job->done < job->n)
+	if (rc == 0 && job->done < job->n) {
+		if (!list_linked(&job->link))
+			list_push_back(&q->line, &job->link);
 		cryptoq_poll(q);
-	if (job->n > 0 && job->done == job->n) {
-		rc = (int)job->good;
+	}
+	if (job->done == job->n) {
 		n = job->n;
-		/* The caller's again. */
-		job->n = job->sent = job->done = 0;
+		rc = end(job);
 		weir_source_wait_ready(ctx, q, n);
 		return rc;
 	}

@@ -204,13 +204,16 @@ need_device(void)
 
 #define JOB_OPS 40
 
-/* A task that has its works done, `rounds` times. */
+/*
+ * A task that has its works done, `rounds` times. It names them once a round: a
+ * call that goes on does not look.
+ */
 struct runner {
 	struct weir_crypto_job *job;
 	struct work *works;
 	unsigned int n;
 	unsigned int rounds;
-	int good; /* of the last round */
+	int good; /* of the last round, or WEIR_PENDING */
 };
 
 static int
@@ -223,7 +226,9 @@ run(struct weir_context *ctx, void *state)
 	for (; r->rounds > 0; r->rounds--) {
 		for (i = 0; i < r->n; i++)
 			ops[i] = &r->works[i].op;
-		r->good = weir_crypto_run(ctx, r->job, ops, r->n);
+		r->good = r->good == WEIR_PENDING ?
+				  weir_crypto_run(ctx, r->job, NULL, 0) :
+				  weir_crypto_run(ctx, r->job, ops, r->n);
 		if (r->good == WEIR_PENDING)
 			rig_add(&waits, 1);
 		if (r->good < 0)
@@ -387,11 +392,48 @@ cancelled_job_is_released_when_the_device_is_done(void **state)
 	rig_wait_until(rig_get(&weir_cryptoq_source(q)->armed) == 0);
 }
 
+/* C3: also one that does not get at the queue. */
+static struct weir_join *
+spawn_at_locked_queue(struct work *works)
+{
+	struct weir_join *join;
+
+	rig_set(&waits, 0);
+	weir_source_lock(q);
+	join = spawn_runner(works, JOB_OPS, 1);
+	rig_wait_until(rig_get(&waits) > 0);
+	return join;
+}
+
+static void
+first_call_takes_the_operations(void **state)
+{
+	struct work works[JOB_OPS] = { 0 };
+	struct weir_join *join;
+	unsigned int i;
+
+	need_device();
+	join = spawn_at_locked_queue(works);
+	weir_source_unlock(q);
+	expect_good(join, JOB_OPS);
+	assert_int_equal(rig_get(&released), 0);
+	rig_set(&device.stopped, 1);
+	join = spawn_at_locked_queue(works);
+	weir_join_abort(join);
+	weir_source_unlock(q);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	rig_set(&device.stopped, 0);
+	rig_wait_until(rig_get(&released) == JOB_OPS);
+	for (i = 0; i < JOB_OPS; i++)
+		assert_int_equal(rig_get(&works[i].released), 1);
+}
+
 static void
 close_ends_the_waits_and_free_waits_for_the_device(void **state)
 {
 	static struct work works[TASKS][JOB_OPS];
 	struct weir_join *joins[TASKS];
+	struct work late = { 0 };
 	unsigned int i, k;
 
 	need_device();
@@ -403,7 +445,8 @@ close_ends_the_waits_and_free_waits_for_the_device(void **state)
 	weir_source_close(weir_cryptoq_source(q), ENODEV);
 	for (i = 0; i < TASKS; i++)
 		assert_int_equal(rig_join(joins[i], NULL), -ENODEV);
-	assert_int_equal(rig_join(spawn_runner(works[0], 1, 1), NULL), -ENODEV);
+	assert_int_equal(rig_join(spawn_runner(&late, 1, 1), NULL), -ENODEV);
+	rig_wait_until(rig_get(&late.released) == 1);
 	assert_int_equal(device.n, CAPACITY);
 	rig_set(&device.stopped, 0);
 	weir_cryptoq_free(q);
@@ -666,6 +709,7 @@ main(void)
 		TESTS(operations_come_back_to_their_job),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),
+		TESTS(first_call_takes_the_operations),
 		TESTS(close_ends_the_waits_and_free_waits_for_the_device),
 		TESTS(shutdown_releases_what_tasks_had),
 		TEST(queue_moves_and_workers_go_while_tasks_run, 2),
