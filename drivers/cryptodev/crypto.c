@@ -195,8 +195,9 @@ cryptoq_wake_all(void *priv)
 	/* A shutdown that comes before weir_cryptoq_create() is done. */
 	if (q->line.next == NULL)
 		return;
+	/* C3 */
 	for (l = q->line.next; l != &q->line; l = l->next)
-		weir_source_place_wake(
+		weir_source_place_tell(
 			q,
 			&container_of(l, struct weir_crypto_job, link)->waiter);
 }
@@ -370,10 +371,10 @@ weir_crypto_run(struct weir_context *ctx, struct weir_crypto_job *job,
 		weir_source_wait_ready(ctx, q, 1);
 		return -EBUSY;
 	}
-	/* Not to be woken by what it finds itself. */
-	weir_source_place_clear(q, &job->waiter);
 	/* A closed queue's device is not touched. */
 	if (rc == 0 && job->done < job->n) {
+		/* Not to be woken by what it finds itself. */
+		weir_source_place_clear(q, &job->waiter);
 		if (!list_linked(&job->link))
 			list_push_back(&q->line, &job->link);
 		cryptoq_poll(q);
@@ -384,6 +385,7 @@ weir_crypto_run(struct weir_context *ctx, struct weir_crypto_job *job,
 		weir_source_wait_ready(ctx, q, n);
 		return rc;
 	}
+	/* C3: an alert changes nothing. */
 	if (rc > 0)
 		return weir_source_wait_fail(q);
 	weir_source_place_take(ctx, q, &job->waiter);

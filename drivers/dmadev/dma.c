@@ -186,8 +186,9 @@ dmaq_wake_all(void *priv)
 	/* A shutdown that comes before weir_dmaq_create() is done. */
 	if (q->line.next == NULL)
 		return;
+	/* A3 */
 	for (l = q->line.next; l != &q->line; l = l->next)
-		weir_source_place_wake(
+		weir_source_place_tell(
 			q, &container_of(l, struct weir_dma_job, link)->waiter);
 }
 
@@ -347,8 +348,6 @@ weir_dma_run(struct weir_context *ctx, struct weir_dma_job *job,
 		weir_source_wait_ready(ctx, q, 1);
 		return -EBUSY;
 	}
-	/* Not to be woken by what it finds itself. */
-	weir_source_place_clear(q, &job->waiter);
 	if (n == 0 || n > job->max_copies || (job->n != 0 && n != job->n)) {
 		weir_source_wait_ready(ctx, q, 1);
 		return -EINVAL;
@@ -356,13 +355,17 @@ weir_dma_run(struct weir_context *ctx, struct weir_dma_job *job,
 	if (job->n == 0 && rc == 0)
 		start(job, copies, n);
 	/* A closed channel's device is not touched. */
-	if (rc == 0 && job->done < job->n)
+	if (rc == 0 && job->done < job->n) {
+		/* Not to be woken by what it finds itself. */
+		weir_source_place_clear(q, &job->waiter);
 		dmaq_poll(q);
+	}
 	if (job->n > 0 && job->done == job->n) {
 		rc = end(job, copies);
 		weir_source_wait_ready(ctx, q, n);
 		return rc;
 	}
+	/* A3: an alert changes nothing. */
 	if (rc > 0)
 		return weir_source_wait_fail(q);
 	weir_source_place_take(ctx, q, &job->waiter);

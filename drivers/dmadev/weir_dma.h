@@ -110,8 +110,9 @@ weir_dma_job_free(struct weir_dma_job *job);
  *                memory must last until then, or until the job is released.
  * @param n       1 to the job's max_copies.
  * @return How many of them succeeded, 0 to n: all are done, also those that the
- * device refused; WEIR_PENDING; -EINVAL for another n; -errno of a closed source:
- * what was done before the close is told first, the rest stays with the job.
+ * device refused; WEIR_PENDING; -EINVAL for another n; -errno of a closed source,
+ * or of an alert: what was done before is told first, the rest stays with the job,
+ * and goes on unless the source is closed.
  *
  * The task that ctx belongs to, one for each job: -EBUSY when another waits.
  */

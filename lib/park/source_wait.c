@@ -131,6 +131,15 @@ weir_source_place_wake(void *priv, struct weir_waker **place)
 	return true;
 }
 
+void
+weir_source_place_tell(void *priv, struct weir_waker **place)
+{
+	if (source_of(priv)->error != 0)
+		weir_source_place_wake(priv, place);
+	else if (*place != NULL)
+		weir_waker_wake_by_ref(*place);
+}
+
 int
 weir_source_wait_leave(struct weir_context *ctx, void *priv)
 {

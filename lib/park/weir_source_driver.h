@@ -75,8 +75,9 @@ struct weir_source_ops {
 
 	/**
 	 * The source was closed, or told something by weir_source_alert(): wake
-	 * whoever is in a place of the driver's. With the lock held, on any
-	 * thread. Needed if there are such places, else NULL.
+	 * whoever is in a place of the driver's, see weir_source_place_tell().
+	 * With the lock held, on any thread. Needed if there are such places,
+	 * else NULL.
 	 */
 	void (*wake_all)(void *priv);
 
@@ -230,6 +231,13 @@ weir_source_place_clear(void *priv, struct weir_waker **place);
 /** Empties a place, and wakes who was in it. False: nobody was. */
 WEIR_API bool
 weir_source_place_wake(void *priv, struct weir_waker **place);
+
+/**
+ * For wake_all, where the source has to be polled on behind an alert, whatever its
+ * waiters do: wakes who is in a place, and empties it only if the source is closed.
+ */
+WEIR_API void
+weir_source_place_tell(void *priv, struct weir_waker **place);
 
 /**
  * Ends a wait whose task is in a place: gives the lock back.

@@ -428,6 +428,28 @@ first_call_takes_the_operations(void **state)
 		assert_int_equal(rig_get(&works[i].released), 1);
 }
 
+/* C3: neither one whose task ends with it, nor one that was freed before. */
+static void
+alert_leaves_no_job_behind(void **state)
+{
+	struct weir_source *source;
+	struct work works[JOB_OPS] = { 0 };
+	struct weir_join *join;
+
+	need_device();
+	source = weir_cryptoq_source(q);
+	rig_set(&device.stopped, 1);
+	join = spawn_runner(works, JOB_OPS, 1);
+	rig_wait_until(rig_get(&source->armed) == 1);
+	weir_source_alert(source, ENETDOWN);
+	assert_int_equal(rig_join(join, NULL), -ENETDOWN);
+	assert_int_equal(rig_get(&released), 0);
+	weir_source_alert(source, ENETDOWN);
+	rig_set(&device.stopped, 0);
+	rig_wait_until(rig_get(&released) == JOB_OPS);
+	rig_wait_until(rig_get(&source->armed) == 0);
+}
+
 static void
 close_ends_the_waits_and_free_waits_for_the_device(void **state)
 {
@@ -710,6 +732,7 @@ main(void)
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),
 		TESTS(first_call_takes_the_operations),
+		TESTS(alert_leaves_no_job_behind),
 		TESTS(close_ends_the_waits_and_free_waits_for_the_device),
 		TESTS(shutdown_releases_what_tasks_had),
 		TEST(queue_moves_and_workers_go_while_tasks_run, 2),

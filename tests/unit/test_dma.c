@@ -351,6 +351,62 @@ cancelled_job_is_released_when_the_device_is_done(void **state)
 	rig_wait_until(rig_get(&released) == 2);
 }
 
+/* A3: neither one whose task ends with it, nor one that was freed before. */
+static void
+alert_leaves_no_job_behind(void **state)
+{
+	struct weir_source *source;
+	struct weir_join *join;
+
+	need_device();
+	source = weir_dmaq_source(q);
+	rig_set(&device.stopped, 1);
+	fill(copies[0], COPIES);
+	join = spawn_runner(copies[0], COPIES, 1);
+	rig_wait_until(rig_get(&source->armed) == 1);
+	weir_source_alert(source, ENETDOWN);
+	assert_int_equal(rig_join(join, NULL), -ENETDOWN);
+	assert_int_equal(rig_get(&released), 0);
+	weir_source_alert(source, ENETDOWN);
+	rig_set(&device.stopped, 0);
+	rig_wait_until(rig_get(&released) == 1);
+	rig_wait_until(rig_get(&source->armed) == 0);
+}
+
+static int
+run_fickle(struct weir_context *ctx, void *state)
+{
+	struct runner *r = state;
+	int rc;
+
+	rc = weir_dma_run(ctx, r->job, r->copies, r->n);
+	if (rig_get(&weir_dmaq_source(q)->armed) == 0)
+		return rc;
+	return weir_dma_run(ctx, r->job, r->copies, r->n - 1);
+}
+
+/* A3 */
+static void
+another_n_leaves_no_job_behind(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "fickle",
+		.state_size = sizeof(struct runner),
+		.poll = run_fickle,
+		.drop = drop,
+	};
+	struct runner r = { .copies = copies[0], .n = COPIES };
+
+	need_device();
+	rig_set(&device.stopped, 1);
+	fill(copies[0], COPIES);
+	r.job = weir_dma_job_create(q, COPIES, release, &released);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &r, NULL),
+			 -EINVAL);
+	rig_set(&device.stopped, 0);
+	rig_wait_until(rig_get(&released) == 1);
+}
+
 static void
 close_ends_the_waits_and_free_waits_for_the_device(void **state)
 {
@@ -541,6 +597,8 @@ main(void)
 		TESTS(errors_are_told_to_their_job),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),
+		TESTS(alert_leaves_no_job_behind),
+		TESTS(another_n_leaves_no_job_behind),
 		TESTS(close_ends_the_waits_and_free_waits_for_the_device),
 		TESTS(shutdown_releases_what_tasks_had),
 		TEST(channel_moves_and_workers_go_while_tasks_run, 2),
