@@ -74,12 +74,21 @@ weir__source_set_open(struct source_set *s)
 	pthread_mutex_unlock(&s->registry->mutex);
 }
 
+/* Closed, awake and unarmed: whoever still looks at it stays out of the driver. */
+static void
+end_driver(struct weir_source *src)
+{
+	if (src->ops->fini == NULL)
+		return;
+	lock_acquire(&src->lock);
+	src->ops->fini(src->priv);
+	lock_release(&src->lock);
+}
+
 /* Nobody looks at it any more. */
 static void
 destroy(struct weir_source *src)
 {
-	if (src->ops->fini != NULL)
-		src->ops->fini(src->priv);
 	if (src->watch != NULL)
 		weir__source_watch_put(src->watch);
 	give_back(src);
@@ -344,16 +353,14 @@ weir_source_free(void *priv)
 	pthread_mutex_lock(&registry->mutex);
 	set = source_home(src);
 	rc = replace_array(set, src, NULL, &old);
-	/*
-	 * Out of memory, the source stays in the array until that goes: it is
-	 * closed and unarmed, so nobody enters the driver again.
-	 */
-	src->freed = rc < 0;
+	src->freed = true;
 	pthread_mutex_unlock(&registry->mutex);
-	if (rc < 0)
-		return;
-	retire_arrays(registry, &old, 1);
-	destroy(src);
+	if (rc == 0)
+		retire_arrays(registry, &old, 1);
+	end_driver(src);
+	/* Without memory, the rest of it stays in the array until that goes. */
+	if (rc == 0)
+		destroy(src);
 }
 
 static void
@@ -526,6 +533,7 @@ weir__source_set_close(struct source_set *s)
 	s->registry->closed = true;
 	a = weir__source_set_array(s);
 	for (i = 0; a != NULL && i < a->n; i++)
-		weir_source_close(a->s[i], ESHUTDOWN);
+		if (!a->s[i]->freed)
+			weir_source_close(a->s[i], ESHUTDOWN);
 	pthread_mutex_unlock(&s->registry->mutex);
 }

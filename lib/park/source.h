@@ -82,7 +82,7 @@ struct weir_source {
 	bool slept;	 /* ops->sleep was called, and ops->wake not yet */
 	bool trusted;	 /* its interrupt has ended a sleep before */
 	uint8_t strikes; /* sleeps that it should have ended */
-	/* With the registry's mutex: its user has freed it, without memory. */
+	/* By its user; it may be in the array still. With the registry's mutex. */
 	bool freed;
 	struct source_watch *watch; /* with the lock; see source_watch.c */
 	struct atomic_u64 idle_not_before; /* the same, for an idle worker's */

@@ -103,7 +103,8 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 
 /**
  * Closes a source if need be, takes it from its worker and frees it. Waits
- * until no worker can be looking at it. NULL is legal.
+ * until no worker can be looking at it; without memory for that, it calls `fini`
+ * all the same, and the rest goes with the runtime. NULL is legal.
  *
  * Any thread; after the runtime's shutdown too, but before its free.
  */

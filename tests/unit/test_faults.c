@@ -15,6 +15,7 @@
 
 #include "rig.h"
 #include "weir_null.h"
+#include "weir_source_driver.h"
 
 /* Allocations that are still granted, and how many were asked for. */
 static struct atomic_u32 granted;
@@ -289,23 +290,55 @@ channel_without_memory_takes_no_value(void **state)
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
-/* It goes with the runtime: its user has no more of it. */
+static struct atomic_u32 finis;
+static struct atomic_u32 entered_later;
+
+static int
+no_event(void *priv)
+{
+	rig_add(&entered_later, rig_get(&finis));
+	return 0;
+}
+
+static void
+no_place(void *priv)
+{
+	rig_add(&entered_later, rig_get(&finis));
+}
+
+static void
+count_fini(void *priv)
+{
+	rig_add(&finis, 1);
+}
+
+/* Its memory goes with the runtime; the driver's user has no more of it at once. */
 static void
 source_freed_without_memory_is_not_lost(void **state)
 {
+	static const struct weir_source_ops ops = {
+		.name = "counted",
+		.poll = no_event,
+		.wake_all = no_place,
+		.fini = count_fini,
+	};
 	struct weir_runtime *rt;
-	struct weir_null *null;
 	size_t before;
+	void *source;
 
 	rig_runtime_free(rig_runtime(1));
 	before = rig_heap_in_use();
 	rt = rig_runtime(1);
-	null = weir_null_create(rt, 0);
-	assert_non_null(null);
+	source = weir_source_create(rt, &ops, 0, 0);
+	assert_non_null(source);
+	rig_set(&finis, 0);
 	grant(0);
-	weir_null_free(null);
+	weir_source_free(source);
 	grant(UINT32_MAX);
+	assert_int_equal(rig_get(&finis), 1);
 	rig_runtime_free(rt);
+	assert_int_equal(rig_get(&finis), 1);
+	assert_int_equal(rig_get(&entered_later), 0);
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
