@@ -196,7 +196,8 @@ streams_port_gone(struct stream **streams, unsigned int n,
 {
 	unsigned int i;
 
+	/* -ENODEV is for the port that a stream receives from. */
 	for (i = 0; i < n; i++)
 		if (streams[i]->tx_port == port)
-			stream_end(streams[i], ENODEV);
+			stream_end(streams[i], EPIPE);
 }

@@ -79,7 +79,10 @@ watch_init(struct plan *plan)
 	}
 }
 
-/* A PMD with removal events has ended the port's receive queues by itself. */
+/*
+ * A PMD with removal events has ended the port's receive queues by itself. We end
+ * them for another's sake with another error: streams_port_gone().
+ */
 static bool
 has_lost_queue(const struct port *port, struct stream **streams, unsigned int n)
 {

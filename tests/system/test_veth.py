@@ -19,14 +19,17 @@ FLAP_SECONDS = 0.5
 
 
 class Network:
-    """Two ends, and a middle for weir-testpmd. Use as a context manager."""
+    """Ends, and a middle for weir-testpmd. Use as a context manager."""
 
     number = 0
 
-    def __enter__(self):
+    def __init__(self, ends=2):
         Network.number += 1
         base = f"weir-{os.getpid()}-{Network.number}"
-        self.ends, self.middle = (f"{base}-a", f"{base}-b"), f"{base}-m"
+        self.ends = tuple(f"{base}-{'abcd'[i]}" for i in range(ends))
+        self.middle = f"{base}-m"
+
+    def __enter__(self):
         with contextlib.ExitStack() as stack:
             for namespace in (*self.ends, self.middle):
                 ip("netns", "add", namespace)
@@ -54,7 +57,7 @@ class Network:
     def testpmd(self, workers):
         return Testpmd(("--stats-period", "0.2"),
                        [f"net_af_packet{i},iface=port{i},framecnt=2048"
-                        for i in (0, 1)], workers,
+                        for i in range(len(self.ends))], workers,
                        wrapper=("ip", "netns", "exec", self.middle))
 
     def exchange(self, packets, there, back):
@@ -127,6 +130,27 @@ def port_removed(rng, workers):
             check(part in text, f"no '{part}' in: {text}")
 
 
+def removed_beside_others(rng):
+    """Nobody else is said to be gone, and other pairs go on."""
+    with Network(4) as network, network.testpmd(2) as testpmd:
+        testpmd.wait_started()
+        ip("-n", network.middle, "link", "del", "port1")
+        for port in (0, 1):
+            testpmd.wait_line(f"port {port} queue 0: its stream ends")
+        # Ports are looked at in turn: this one after another look at port 0.
+        ip("-n", network.ends[3], "link", "set", "eth0", "down")
+        testpmd.wait_line("port 3: link down")
+        ip("-n", network.ends[3], "link", "set", "eth0", "up")
+        testpmd.wait_line("port 3: link up")
+        forget_error(network.sockets[3])
+        for there, back in ((2, 3), (3, 2)):
+            network.exchange(make_packets(rng, 100), there, back)
+        account = testpmd.stop()
+        check(account.forwarded == 200, f"forwarded {account.forwarded}")
+        gone = [line for line in testpmd.errors if "is gone" in line]
+        check(len(gone) == 1 and "port 1 " in gone[0], f"gone: {gone}")
+
+
 def removed_under_load(rng):
     """Frames keep coming for a port that is not there any more."""
     with Network() as network, network.testpmd(2) as testpmd:
@@ -184,6 +208,7 @@ def main():
     for workers in (1, 2):
         tap.run(f"a port is removed, {workers} workers", port_removed, rng,
                 workers)
+    tap.run("a port is removed beside others", removed_beside_others, rng)
     tap.run("a port is removed under load", removed_under_load, rng)
     for number in (signal.SIGINT, signal.SIGTERM):
         tap.run(f"{number.name} under load", stop_under_load, rng, number)
