@@ -116,9 +116,11 @@ parse_seconds(const char *name, const char *value, bool zero_is_legal,
 	if (end == value || *end != '\0' || !isfinite(seconds) || seconds < 0 ||
 	    seconds > MAX_SECONDS || (seconds == 0 && !zero_is_legal))
 		return REFUSE(STATUS_USAGE,
-			      "--%s %s: must be seconds, %s, decimals allowed",
+			      "--%s %s: must be seconds, %s %.0f, decimals "
+			      "allowed",
 			      name, value,
-			      zero_is_legal ? "0 or more" : "more than 0");
+			      zero_is_legal ? "0 to" : "more than 0, up to",
+			      MAX_SECONDS);
 	/* 0 has a meaning of its own. */
 	*ns = seconds == 0 ? 0 : RTE_MAX((uint64_t)(seconds * SECOND_NS), 1u);
 	return STATUS_OK;

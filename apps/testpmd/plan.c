@@ -146,6 +146,13 @@ plan_workers(struct plan *plan, const struct options *o)
 		    !has_lcore(plan->spare, plan->nb_spare, lcore))
 			plan->lcores[plan->nb_workers++] = lcore;
 	}
+	if (plan->nb_workers < wanted)
+		return REFUSE(
+			STATUS_FAILED,
+			"--nb-cores %u: --%s has %u spare lcores, which "
+			"leaves %u for workers; lower the one or the other",
+			o->nb_cores, o->map_option, plan->nb_spare,
+			plan->nb_workers);
 	return STATUS_OK;
 }
 
@@ -271,14 +278,21 @@ check_queue_counts(const struct port *port, const struct port *sender,
 			      "--txq %u: must be at least %u, one for each "
 			      "queue of port %u in --rxq, --config or --map",
 			      o->txq, sender->nb_streams, sender->id);
-	if (sender->nb_streams > port->max_txq)
-		return REFUSE(STATUS_FAILED,
-			      "--rxq %u: port %u (%s) has at most %u transmit "
-			      "queues, and each queue received from needs its "
-			      "own; lower --rxq",
-			      sender->nb_streams, port->id, port->name,
-			      port->max_txq);
-	return STATUS_OK;
+	if (sender->nb_streams <= port->max_txq)
+		return STATUS_OK;
+	if (map_has_queues(o))
+		return REFUSE(
+			STATUS_FAILED,
+			"--%s: names %u queues of port %u, and each needs "
+			"a transmit queue of its own; port %u (%s) has at "
+			"most %u",
+			o->map_option, sender->nb_streams, sender->id, port->id,
+			port->name, port->max_txq);
+	return REFUSE(STATUS_FAILED,
+		      "--rxq %u: port %u (%s) has at most %u transmit "
+		      "queues, and each queue received from needs its "
+		      "own; lower --rxq",
+		      sender->nb_streams, port->id, port->name, port->max_txq);
 }
 
 static int

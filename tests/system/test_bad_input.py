@@ -3,8 +3,9 @@
 
 import os
 import re
+import tempfile
 
-from weirtest import TWO_NULL, Skip, Tap, Testpmd, check, lcores
+from weirtest import TWO_NULL, Skip, Tap, Testpmd, check, lcores, write_pcap
 
 MARK = "weir-testpmd: "
 
@@ -49,7 +50,11 @@ OPTIONS = (
     (["--run-for", "1\n2"], 2, "--run-for 1?2: must be seconds"),
     (["--run-for", "soon"], 2, "--run-for soon: must be seconds"),
     (["--run-for", "inf"], 2, "--run-for inf: must be seconds"),
+    (["--run-for", "2000000000"], 2, "--run-for 2000000000: must be seconds, "
+     "more than 0, up to 1000000000, "),
     (["--stats-period", "nan"], 2, "--stats-period nan: must be seconds"),
+    (["--stats-period", "1000000001"], 2, "--stats-period 1000000001: must be "
+     "seconds, 0 to 1000000000, "),
     (["--eth-peer", "0"], 2, "--eth-peer 0: must be like"),
     (["--eth-peer", "99,02:00:00:00:00:00"], 2, "--eth-peer 99,"),
     (["--eth-peer", "+0,02:00:00:00:00:00"], 2, "--eth-peer +0,02:"),
@@ -77,6 +82,8 @@ OPTIONS = (
      "--nb-cores 1: --config names 2 lcores"),
     (["--config", "(0,0,1),(1,0,2)", "--rxq", "2"], 1,
      "--rxq 2: --config names 1 queues of port 0"),
+    (["--map", "lcore 1 rx=0.0,1.0; lcore 2 spare", "--nb-cores", "2"], 1,
+     "--nb-cores 2: --map has 1 spare lcores, which leaves 1 for workers"),
 )
 
 
@@ -118,6 +125,21 @@ def too_many_queues():
     expect(Testpmd(("--txq", "17"), ("net_ring0",)), 1,
            "--txq 17: port 0 (net_ring0) has at most 16 transmit queues",
            False)
+
+
+def too_few_to_send_on():
+    """Whichever option it was that asked for so many."""
+    with tempfile.NamedTemporaryFile() as file:
+        write_pcap(file.name, [])
+        vdevs = ("net_pcap0," + f"rx_pcap={file.name}," * 2
+                 + "tx_pcap=/dev/null",)
+        has = "port 0 (net_pcap0) has at most 1"
+        for options, text in (
+                (("--rxq", "2"), f"--rxq 2: {has} transmit queues"),
+                (("--config", "(0,0,1),(0,1,1)"),
+                 "--config: names 2 queues of port 0, and each needs a "
+                 f"transmit queue of its own; {has}")):
+            expect(Testpmd(options, vdevs), 1, text, False)
 
 
 def vdev(value):
@@ -170,6 +192,7 @@ def main():
     tap.run(f"no worker lcore ({lcores(0)})", no_workers)
     tap.run("no ports", no_ports)
     tap.run("more queues than a port has", too_many_queues)
+    tap.run("more than it has to send on", too_few_to_send_on)
     tap.run("a virtual device of an unknown kind", vdev_unknown)
     for value in ("net_null1,nosuch=1", "net_af_packet0,iface=weir-nosuch0",
                   "net_pcap0,rx_pcap=/nosuch/file"):
