@@ -8,6 +8,8 @@
  * for, more than one station: to answer that would be to help in a flood.
  */
 
+#include <netinet/in.h>
+
 #include <rte_arp.h>
 #include <rte_byteorder.h>
 #include <rte_icmp.h>
@@ -64,6 +66,15 @@ answer_arp(struct rte_mbuf *m, struct rte_ether_hdr *eth,
 	return true;
 }
 
+/* RFC 1122, 3.2.1.3. */
+bool
+is_one_host(uint32_t ip)
+{
+	unsigned int net = rte_be_to_cpu_32(ip) >> 24;
+
+	return net != 0 && net != IN_LOOPBACKNET && net < 224;
+}
+
 /* A whole datagram of IPv4 for this station, or NULL. */
 static struct rte_ipv4_hdr *
 ipv4_of(const struct rte_mbuf *m, const struct rte_ether_hdr *eth,
@@ -81,6 +92,7 @@ ipv4_of(const struct rte_mbuf *m, const struct rte_ether_hdr *eth,
 	    sizeof(*eth) + total > rte_pktmbuf_data_len(m))
 		return NULL;
 	if (ip->dst_addr != me->ip || ip->src_addr == me->ip ||
+	    !is_one_host(ip->src_addr) ||
 	    (ip->fragment_offset &
 	     RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0)
 		return NULL;

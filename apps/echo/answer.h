@@ -15,6 +15,10 @@ struct identity {
 	uint16_t udp_port;
 };
 
+/* Is an address that of one station, and the same one whoever looks at it? */
+bool
+is_one_host(uint32_t ip);
+
 /*
  * Turns a packet into its answer, in place: of ARP requests for the address, and
  * of ICMP echo requests and datagrams to it. False: it is nothing to answer, and

@@ -35,8 +35,7 @@ parse_ip(const char *value)
 	struct in_addr address;
 
 	if (inet_pton(AF_INET, value, &address) != 1 ||
-	    address.s_addr == INADDR_ANY || address.s_addr == INADDR_NONE ||
-	    (ntohl(address.s_addr) >> 28) == 0xe) {
+	    !is_one_host(address.s_addr)) {
 		fprintf(stderr,
 			"weir-echo: --ip %s: must be an address of one host, "
 			"such as 10.0.0.1\n",

@@ -20,6 +20,19 @@ static const struct identity me = {
 	.udp_port = RTE_BE16(7),
 };
 
+/* An answer to these would go to many, or nowhere. */
+static bool
+is_from_one_host(const uint8_t *data)
+{
+	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)data;
+	uint8_t net;
+
+	if (eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4))
+		return true;
+	net = data[sizeof(*eth) + offsetof(struct rte_ipv4_hdr, src_addr)];
+	return net != 0 && net != 127 && net < 224;
+}
+
 /* So that inputs need not guess sums. */
 static void
 mend_checksum(uint8_t *data, size_t size)
@@ -61,6 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(rte_is_same_ether_addr(&eth->src_addr, &me.mac));
 		fuzz_check(memcmp(&eth->dst_addr, before + RTE_ETHER_ADDR_LEN,
 				  RTE_ETHER_ADDR_LEN) == 0);
+		fuzz_check(is_from_one_host(before));
 		/* Else two of us would go on for ever. */
 		eth->dst_addr = me.mac;
 		fuzz_check(!answer(&m, &me));
