@@ -113,9 +113,33 @@ answer_icmp(struct rte_icmp_hdr *icmp, uint16_t length)
 	return true;
 }
 
-/* The ports; the checksum is over what does not change, or left to the sender. */
+/*
+ * The sum is over what does not change. There may be none; and a sender on this
+ * machine may have left it to a NIC, with only the pseudo-header's in its place.
+ */
 static bool
-answer_udp(struct rte_udp_hdr *udp, uint16_t length, const struct identity *me)
+mend_udp_sum(const struct rte_ipv4_hdr *ip, struct rte_udp_hdr *udp)
+{
+	const struct {
+		uint32_t src, dst;
+		uint16_t protocol, length;
+	} pseudo = { ip->src_addr, ip->dst_addr, RTE_BE16(IPPROTO_UDP),
+		     udp->dgram_len };
+	uint32_t sum = rte_raw_cksum(&pseudo, sizeof(pseudo));
+
+	if (udp->dgram_cksum == 0)
+		return true;
+	if (udp->dgram_cksum == sum) {
+		udp->dgram_cksum = 0;
+		return true;
+	}
+	sum += rte_raw_cksum(udp, rte_be_to_cpu_16(udp->dgram_len));
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+static bool
+answer_udp(const struct rte_ipv4_hdr *ip, struct rte_udp_hdr *udp,
+	   uint16_t length, const struct identity *me)
 {
 	uint16_t port;
 
@@ -124,7 +148,7 @@ answer_udp(struct rte_udp_hdr *udp, uint16_t length, const struct identity *me)
 	    rte_be_to_cpu_16(udp->dgram_len) > length ||
 	    udp->dst_port != me->udp_port || udp->src_port == 0 ||
 	    /* Two that echo would never end. */
-	    udp->src_port == me->udp_port)
+	    udp->src_port == me->udp_port || !mend_udp_sum(ip, udp))
 		return false;
 	port = udp->src_port;
 	udp->src_port = udp->dst_port;
@@ -137,7 +161,6 @@ answer_ipv4(struct rte_mbuf *m, struct rte_ether_hdr *eth,
 	    const struct identity *me)
 {
 	struct rte_ipv4_hdr *ip = ipv4_of(m, eth, me);
-	struct rte_udp_hdr *udp;
 	uint16_t length, total;
 	void *payload;
 
@@ -150,7 +173,7 @@ answer_ipv4(struct rte_mbuf *m, struct rte_ether_hdr *eth,
 		if (!answer_icmp(payload, total - length))
 			return false;
 	} else if (ip->next_proto_id != IPPROTO_UDP ||
-		   !answer_udp(payload, total - length, me)) {
+		   !answer_udp(ip, payload, total - length, me)) {
 		return false;
 	}
 	ip->dst_addr = ip->src_addr;
@@ -158,11 +181,6 @@ answer_ipv4(struct rte_mbuf *m, struct rte_ether_hdr *eth,
 	ip->time_to_live = TTL;
 	ip->hdr_checksum = 0;
 	ip->hdr_checksum = (uint16_t)~rte_raw_cksum(ip, length);
-	if (ip->next_proto_id == IPPROTO_UDP) {
-		/* A sender on this machine may have left it to its NIC. */
-		udp = payload;
-		udp->dgram_cksum = 0;
-	}
 	turn_round(eth, me);
 	return true;
 }

@@ -170,9 +170,14 @@ def ethernet(payload, kind=0x0800, source=CLIENT_MAC, to=MAC):
     return frame.ljust(60, b"\0")
 
 
-def udp(data=b"weir", source=5555, to=7, length=None):
+def udp(data=b"weir", source=5555, to=7, length=None, sum_=0):
     length = 8 + len(data) if length is None else length
-    return struct.pack(">HHHH", source, to, length, 0) + data
+    return struct.pack(">HHHH", source, to, length, sum_) + data
+
+
+def udp_sum(data):
+    return checksum(address(CLIENT) + address(IP)
+                    + struct.pack(">HH", 17, len(data)) + data)
 
 
 def icmp(kind=8, code=0, right=True):
@@ -187,9 +192,14 @@ def arp(operation=1, target=IP, hardware=6):
                     + address(target), 0x0806, to="ff:ff:ff:ff:ff:ff")
 
 
+SUM = udp_sum(udp())
 ANSWERED = {
     "a datagram": ipv4(udp()),
     "one with padding": ipv4(udp(b"")),
+    "one with a sum": ipv4(udp(sum_=SUM)),
+    "one with a sum, and more behind it": ipv4(udp(sum_=SUM) + b"more"),
+    "one whose sum a NIC has to add": ipv4(udp(
+        sum_=0xffff ^ udp_sum(bytes(12)))),
     "one with options": ipv4(udp(), first=0x46, options=b"\1" * 4),
     "an echo request": ipv4(icmp(), 1),
     "an ARP request": arp(),
@@ -219,6 +229,7 @@ UNANSWERED = {
     "from no port": ipv4(udp(source=0)),
     "a datagram too long": ipv4(udp(length=13)),
     "a datagram too short": ipv4(udp(length=7)),
+    "a datagram with a wrong sum": ipv4(udp(sum_=SUM ^ 1)),
     "half a UDP header": ipv4(udp()[:4]),
     "an echo reply": ipv4(icmp(0), 1),
     "an echo of a code": ipv4(icmp(code=1), 1),
@@ -251,6 +262,9 @@ def frames(rng):
             except TimeoutError:
                 raise Problem(f"{name}: is not answered") from None
             check(got[-1][12:14] == b"\x08\x06", f"{name}: is answered")
+            if "sum" in name and name in ANSWERED:
+                check(got[0][40:42] in (b"\0\0", struct.pack(">H", SUM)),
+                      f"{name}: its answer has a wrong one")
             check(all(g[:12] == raw(CLIENT_MAC) + raw(MAC) for g in got),
                   f"{name}: to or from somebody else")
             answered += wanted
