@@ -254,7 +254,7 @@ weir_fd_close(struct weir_fd *f, int error)
 	weir_source_lock(f->set);
 	if (atomic_u32_load(&f->closed, RELAXED) == 0) {
 		atomic_u32_store(&f->closed, (uint32_t)error, RELAXED);
-		/* Fails if the fd was closed: it is out then. */
+		/* Fails if the fd was closed: it is out then, with no duplicate. */
 		control(f, EPOLL_CTL_DEL, 0);
 		list_remove(&f->link);
 		weir__fd_wake_all(f);

@@ -81,8 +81,13 @@ weir_fd_set_source(struct weir_fd_set *set);
  * Puts a file descriptor into a set.
  *
  * @param fd     Open, with O_NONBLOCK. Stays the caller's, who closes it after
- *               weir_fd_free(). One that is closed before is in no set any more,
- *               and the kernel tells nobody: who waits for it waits on.
+ *               weir_fd_free(). One that is closed before, and of which there is
+ *               no duplicate, is in no set any more, and the kernel tells nobody:
+ *               who waits for it waits on. Never close it before while there is a
+ *               duplicate, of dup(2) or in a child process: the kernel would go on
+ *               to tell of it, and weir_fd_free() frees what that is told to. Nor
+ *               while its number may be given to another fd in the set: that one
+ *               would be taken out in its place.
  * @param flags  WEIR_FD_EDGE or 0.
  * @return NULL with rte_errno: EINVAL (not O_NONBLOCK, no such flag), EBADF,
  * EEXIST (is in the set), EPERM (a regular file or directory, which is always
