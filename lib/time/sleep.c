@@ -128,17 +128,23 @@ weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
 static uint64_t
 next_tick(const struct weir_interval *i, uint64_t now)
 {
+	uint64_t late = now - i->next, from = i->next, next;
+
 	switch (i->missed) {
 	case WEIR_MISSED_BURST:
 		break;
 	case WEIR_MISSED_DELAY:
 		/* A tick is in time when it is late by less than a period. */
-		return now - i->next < i->period ? i->next + i->period :
-						   now + i->period;
+		if (late >= i->period)
+			from = now;
+		break;
 	case WEIR_MISSED_SKIP:
-		return i->next + ((now - i->next) / i->period + 1) * i->period;
+		from = now - late % i->period;
+		break;
 	}
-	return i->next + i->period;
+	return __builtin_add_overflow(from, i->period, &next) ?
+		       WEIR_TIME_NEVER :
+		       next;
 }
 
 int

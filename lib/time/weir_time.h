@@ -132,7 +132,8 @@ struct weir_interval {
 };
 
 /**
- * The first tick comes with the first wait, the others each a period later.
+ * The first tick comes with the first wait, the others each a period later. A
+ * tick that would be due beyond the end of time never comes.
  *
  * @return 0, or -EINVAL: a period of 0, or no such way.
  */

@@ -619,6 +619,32 @@ interval_leaves_missed_ticks_out(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+/* Neither at the end of time, nor beyond and so in the past. */
+static void
+tick_beyond_the_end_of_time_never_comes(void **state)
+{
+	const uint64_t periods[] = { WEIR_TIME_NEVER, UINT64_MAX - MS };
+	struct ticker_state s = { .ticks = &rig.log.polls };
+	struct weir_join *join;
+	unsigned int i, missed;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, 2 * MS), 0);
+	for (missed = WEIR_MISSED_BURST; missed <= WEIR_MISSED_SKIP; missed++)
+		for (i = 0; i < RTE_DIM(periods); i++) {
+			assert_int_equal(weir_interval_init(&s.interval,
+							    periods[i], missed),
+					 0);
+			rig_set(&rig.log.polls, 0);
+			join = weir_task_spawn(rig.rt, &ticker_ops, &s, NULL);
+			tick_on(0, 1);
+			tick_on(HOUR, 1);
+			weir_join_abort(join);
+			assert_int_equal(rig_join(join, NULL), -ECANCELED);
+			assert_int_equal(rig_get(&rig.log.polls), 1);
+		}
+}
+
 static void
 bad_interval_is_refused(void **state)
 {
@@ -748,6 +774,7 @@ main(void)
 		RIG_TESTS(interval_catches_up),
 		RIG_TESTS(interval_goes_on_from_a_late_tick),
 		RIG_TESTS(interval_leaves_missed_ticks_out),
+		RIG_TESTS(tick_beyond_the_end_of_time_never_comes),
 		RIG_TEST(bad_interval_is_refused, 1),
 		RIG_TESTS(storm_of_sleeps_and_aborts),
 		RIG_TEST(timers_follow_a_worker_that_retires, 2),
