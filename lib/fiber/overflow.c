@@ -75,13 +75,17 @@ report(const struct fiber *f, int fd)
 static void
 hand_on(int number, siginfo_t *info, void *context)
 {
-	if (before.sa_flags & SA_SIGINFO)
+	if (before.sa_flags & SA_SIGINFO) {
 		before.sa_sigaction(number, info, context);
-	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+	} else if (before.sa_handler != SIG_DFL &&
+		   before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
-	else
-		/* It faults again when this returns. */
+	} else {
 		sigaction(number, &before, NULL);
+		/* A fault comes again when this returns, what was sent not. */
+		if (info->si_code <= 0)
+			raise(number);
+	}
 }
 
 static void

@@ -212,7 +212,8 @@ weir_fiber_stack_used(const struct weir_fiber *fiber);
  * Has a line written when a fiber's stack overflows, with the task's name and
  * id, before the process dies of it: by a handler for SIGSEGV, on a signal stack
  * that each worker's thread is given unless it has one. The handler then goes on
- * to the one that was there before, as it does for all other faults.
+ * to the one that was there before, as it does for all other faults and when the
+ * signal is sent.
  *
  * @param fd  Where the line goes, such as STDERR_FILENO; -1: no more lines.
  * @return 0 or -errno.

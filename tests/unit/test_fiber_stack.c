@@ -334,6 +334,16 @@ handler_that_was_there_comes_next(void **state)
 		fail_msg("status %x: %s", status, output);
 }
 
+/* The first one, which the handler takes. */
+static void
+signal_that_is_sent_ends_the_process(void **state)
+{
+	int status = run_child("sent", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) != NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
 static int
 overflow_run(struct weir_fiber *f, void *state)
 {
@@ -377,6 +387,8 @@ child(const char *what)
 	if (strcmp(what, "silent") != 0 &&
 	    weir_fiber_overflow_report(STDERR_FILENO) != 0)
 		return 3;
+	if (strcmp(what, "sent") == 0)
+		return kill(getpid(), SIGSEGV);
 	if (strcmp(what, "null") == 0)
 		j.fiber.run = null_run;
 	rig.rt = rig_runtime(3);
@@ -410,6 +422,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(nothing_is_said_unless_asked_for),
 		cmocka_unit_test(other_faults_are_not_the_stacks),
 		cmocka_unit_test(handler_that_was_there_comes_next),
+		cmocka_unit_test(signal_that_is_sent_ends_the_process),
 		cmocka_unit_test(report_needs_a_file),
 	};
 
