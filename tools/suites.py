@@ -73,6 +73,14 @@ def meson_programs(label):
     return programs
 
 
+def arm64_programs(suite):
+    """What runs under qemu, and what looks at the code only."""
+    qemu = ["qemu-aarch64", "-L", os.path.abspath("build-sysroot-arm64")]
+    return [*meson_programs("compiled")(suite),
+            *(p._replace(argv=qemu + p.argv)
+              for p in meson_programs("emulable")(suite))]
+
+
 def fuzz_programs(suite):
     """As Meson has them, with time for as much as is asked for."""
     seconds = int(os.environ.get("WEIR_FUZZ_SECONDS", 0))
@@ -171,10 +179,8 @@ SUITES = {
         # It runs one thread of theirs at a time, on one of two CPUs.
         at_once=min(2, CPUS)),
     "arm64": Suite(
-        "unit, for arm64, under qemu", ["build", "test", "arm64"], "arm64",
-        meson_programs("emulable"), wrapper=[
-            "qemu-aarch64", "-L", os.path.abspath("build-sysroot-arm64")],
-        patience=5),
+        "unit, for arm64, under qemu; and the code of fibers",
+        ["build", "test", "arm64"], "arm64", arm64_programs, patience=5),
     "vm": Suite(
         "on virtual machines of several NUMA nodes, with network cards",
         ["build", "test"], "test", meson_programs("vm"), extras=["vm"]),

@@ -2,10 +2,6 @@
 
 /* With a stack of its own: functions that wait, and plain variables. */
 
-#include <errno.h>
-
-#include <rte_errno.h>
-
 #include "forms.h"
 
 struct fiber {
@@ -23,9 +19,9 @@ add_square(struct weir_fiber *f, unsigned int n, unsigned int *sum)
 	rc = weir_fiber_sleep(f, PAUSE_NS);
 	if (rc < 0)
 		return rc;
-	join = square_spawn(weir_fiber_context(f), n);
-	if (join == NULL)
-		return -rte_errno;
+	rc = square_spawn(weir_fiber_context(f), n, &join);
+	if (rc < 0)
+		return rc;
 	rc = weir_fiber_join(f, join, &square);
 	if (rc < 0)
 		return rc;

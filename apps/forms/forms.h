@@ -24,8 +24,11 @@ extern const struct form machine_form;
 extern const struct form stackless_form;
 extern const struct form fiber_form;
 
-/* A task whose result is n squared, an unsigned int. */
-struct weir_join *
-square_spawn(struct weir_context *ctx, unsigned int n);
+/*
+ * A task whose result is n squared, an unsigned int. Returns 0 or -errno: a fiber
+ * leaves rte_errno, which is the thread's, to others.
+ */
+int
+square_spawn(struct weir_context *ctx, unsigned int n, struct weir_join **join);
 
 #endif

@@ -2,7 +2,7 @@
 
 /* A state machine by hand: what is to be done next is in the state. */
 
-#include <rte_errno.h>
+#include <errno.h>
 
 #include "forms.h"
 
@@ -29,9 +29,9 @@ step(struct weir_context *ctx, struct machine *m)
 		rc = weir_sleep(ctx, &m->sleep, PAUSE_NS);
 		if (rc < 0)
 			return rc;
-		m->square = square_spawn(ctx, m->n + 1);
-		if (m->square == NULL)
-			return -rte_errno;
+		rc = square_spawn(ctx, m->n + 1, &m->square);
+		if (rc < 0)
+			return rc;
 		m->step = AWAIT;
 		return 0;
 	case AWAIT:

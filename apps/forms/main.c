@@ -19,8 +19,8 @@ square_poll(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
-struct weir_join *
-square_spawn(struct weir_context *ctx, unsigned int n)
+int
+square_spawn(struct weir_context *ctx, unsigned int n, struct weir_join **join)
 {
 	static const struct weir_task_ops ops = {
 		.name = "square",
@@ -29,7 +29,8 @@ square_spawn(struct weir_context *ctx, unsigned int n)
 		.result_size = sizeof(unsigned int),
 	};
 
-	return weir_task_spawn(weir_context_runtime(ctx), &ops, &n, NULL);
+	*join = weir_task_spawn(weir_context_runtime(ctx), &ops, &n, NULL);
+	return *join != NULL ? 0 : -rte_errno;
 }
 
 int

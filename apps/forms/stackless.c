@@ -2,8 +2,6 @@
 
 /* The same from top to bottom; what outlives a wait is in the state. */
 
-#include <rte_errno.h>
-
 #include "forms.h"
 
 struct stackless {
@@ -26,9 +24,9 @@ stackless_poll(struct weir_context *ctx, void *state)
 		WEIR_AWAIT(rc, weir_sleep(ctx, &s->sleep, PAUSE_NS));
 		if (rc < 0)
 			return rc;
-		s->square = square_spawn(ctx, s->n);
-		if (s->square == NULL)
-			return -rte_errno;
+		rc = square_spawn(ctx, s->n, &s->square);
+		if (rc < 0)
+			return rc;
 		WEIR_AWAIT(rc, weir_join_poll(ctx, s->square, &square));
 		s->square = NULL;
 		if (rc < 0)

@@ -57,10 +57,15 @@
  *
  * **Threads.** After each wait a fiber may be on another thread, bound to a
  * worker or not. Compilers keep the address of a thread's variable, such as
- * errno or rte_errno, and what pthread_self() said, across an await. A function
- * that awaits leaves such things to others, which the compiler cannot look into:
- * those of a library, of another file, or with __attribute__((noipa)). No mutex
- * or spinlock may be held across an await: another thread would release it.
+ * errno or rte_errno, and what pthread_self() said, across an await. DPDK's
+ * inline functions read such variables too: rte_lcore_id(), and all that use a
+ * mempool's cache, as rte_pktmbuf_alloc(), rte_pktmbuf_free(), rte_mempool_get()
+ * and rte_mempool_put() do, which would then be another lcore's. A function that
+ * awaits leaves such things to others, which the compiler cannot look into: those
+ * of a library, of another file unless the linker optimises, or with
+ * __attribute__((noipa)). For one that has effects, such as freeing packets,
+ * __rte_noinline is enough: its calls stay where they are. No mutex or spinlock
+ * may be held across an await: another thread would release it.
  */
 
 #include <weir_common.h>
