@@ -105,7 +105,11 @@ __extension__ typedef unsigned __int128 weir_label_;
 			return -EPROTO;                         \
 		case WEIR_LABEL_(0):
 
-/** Where it ends: the next call, if there is one, begins anew. */
+/**
+ * Where it ends: the next call, if there is one, begins anew. After a return before
+ * this, as upon an error, it goes on at its last wait instead: whoever calls the
+ * function again zeroes the place first. A poll that failed is not called again.
+ */
 #define WEIR_END               \
 	WEIR_ERRORS_END_       \
 	}                      \

@@ -41,8 +41,8 @@ WEIR_API int
 weir_clock_resume(struct weir_runtime *rt);
 
 /**
- * Moves a paused clock on, by up to a microsecond more than told. Whoever waited for a time that has come is woken;
- * nobody has run yet when this returns.
+ * Moves a paused clock on, by up to a microsecond more than told. Whoever waited
+ * for a time that has come is woken; nobody has run yet when this returns.
  *
  * @return 0, or -EINVAL when the clock is not paused.
  *
