@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/test: what it makes of programs that end well, badly, late, or when it is
-told to stop. The programs are lines for a shell."""
+told to stop. The programs are lines for a shell. Also tools/setup's lists."""
 
 import contextlib
 import io
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from weirtest import Tap, check
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 TOOLS = os.path.join(TOP, "tools")
+# Of the program that every test is given.
+BUILD = os.path.abspath(sys.argv[1]).partition("/apps/")[0]
 sys.path.insert(0, TOOLS)
 
 import suites  # pylint: disable=wrong-import-position
@@ -114,12 +118,32 @@ def who_is_stopped_leaves_nothing_behind():
         check(sorted(os.listdir(folder)) == ["a", "b"], "another was begun")
 
 
+def output(*argv):
+    return subprocess.run(argv, check=True, capture_output=True,
+                          text=True).stdout
+
+
+def what_meson_asks_for_is_in_the_group_of_the_build():
+    with open(f"{TOOLS}/setup", encoding="utf-8") as f:
+        group = re.search(r'\[build\]="([^"]*)"', f.read())[1].split()
+    asked = json.loads(output("meson", "introspect", "--dependencies", BUILD))
+    folders = {d["name"]: subprocess.run(
+        ["pkgconf", "--variable=pcfiledir", d["name"]], check=False,
+        capture_output=True, text=True).stdout.strip() for d in asked}
+    check(folders["libdpdk"], folders)
+    for name, folder in folders.items():
+        if folder:  # it is in a package, not the compiler's
+            package = output("dpkg", "-S", f"{folder}/{name}.pc").split(":")[0]
+            check(package in group, f"{name}: {package} is not in the group")
+
+
 def main():
     os.chdir(TOP)
     tap = Tap()
     for test in (an_exit_status_tells, who_is_late_fails,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
-                 who_is_stopped_leaves_nothing_behind):
+                 who_is_stopped_leaves_nothing_behind,
+                 what_meson_asks_for_is_in_the_group_of_the_build):
         tap.run(test.__name__.replace("_", " "), test)
     tap.finish()
 
