@@ -39,8 +39,15 @@ LAST_LINE = re.compile(r"forwarded (\d+) packets, lost (\d+), "
 RECEIVED = re.compile(r"port (\d+): received (\d+), sent (\d+)")
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
 class Failure(Exception):
     """What went wrong, in one line."""
+
+
+class Stopped(Exception):
+    """A signal asked for the end. No failure, which some can do without."""
 
 
 def say(text):
@@ -53,8 +60,7 @@ def later_signals():
 
     Gives a function that lets the program have them.
     """
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK,
-                                  (signal.SIGINT, signal.SIGTERM))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     finally:
@@ -267,18 +273,26 @@ def demo_pcap(binary):
 def can_make_namespaces():
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return False
-    name = f"weir-demo-{os.getpid()}-try"
     try:
-        run("ip", "netns", "add", name)
+        with contextlib.ExitStack() as stack:
+            name = f"weir-demo-{os.getpid()}-try"
+            add_namespace(stack, name)
+            run("ip", "netns", "exec", name, "true")
     except Failure:
         return False
-    try:
-        run("ip", "netns", "exec", name, "true")
-    except Failure:
-        return False
-    finally:
-        run("ip", "netns", "del", name)
     return True
+
+
+def add_namespace(stack, name):
+    # The removal first, since a signal may come between the two.
+    stack.callback(remove_namespace, name)
+    run("ip", "netns", "add", name)
+
+
+def remove_namespace(name):
+    with later_signals():
+        subprocess.run(["ip", "netns", "del", name], check=False,
+                       stderr=subprocess.DEVNULL)
 
 
 class Network:
@@ -289,9 +303,7 @@ class Network:
         self.ends = (f"{base}-a", f"{base}-b")
         self.middle = f"{base}-m"
         for namespace in (*self.ends, self.middle):
-            # First, since a signal may come between the two.
-            stack.callback(self._remove, namespace)
-            run("ip", "netns", "add", namespace)
+            add_namespace(stack, namespace)
             # Nothing but our own traffic, so that every packet can be counted.
             self.within(namespace, "sh", "-c", NO_IPV6)
         for i, end in enumerate(self.ends):
@@ -309,11 +321,6 @@ class Network:
                         "dev", "eth0")
             self.within(end, "ip", "neigh", "add", ADDRESSES[1 - i], "lladdr",
                         MACS[1 - i], "dev", "eth0", "nud", "permanent")
-
-    @staticmethod
-    def _remove(namespace):
-        subprocess.run(["ip", "netns", "del", namespace], check=False,
-                       stderr=subprocess.DEVNULL)
 
     @staticmethod
     def command(namespace, *argv):
@@ -440,9 +447,9 @@ def demo_network(binary, seconds):
 
 def on_signal(number, _frame):
     # Once: what is made must be removed, however impatient the user.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Failure(f"ended by {signal.Signals(number).name}")
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped(f"ended by {signal.Signals(number).name}")
 
 
 def main():
@@ -455,8 +462,8 @@ def main():
     if args.stream:
         stream_main(args.stream, args.seconds)
         return 0
-    signal.signal(signal.SIGINT, on_signal)
-    signal.signal(signal.SIGTERM, on_signal)
+    for number in SIGNALS:
+        signal.signal(number, on_signal)
     try:
         if args.pcap:
             return demo_pcap(args.binary)
@@ -465,8 +472,8 @@ def main():
         say("demo: no network namespaces here (they need root); packet files "
             "do instead")
         return demo_pcap(args.binary)
-    except Failure as failure:
-        print(f"tools/demo: {failure}", file=sys.stderr)
+    except (Failure, Stopped) as reason:
+        print(f"tools/demo: {reason}", file=sys.stderr)
         return 1
     finally:
         end_children()

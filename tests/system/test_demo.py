@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from weirtest import LAST_LINE, Tap, check
+from weirtest import LAST_LINE, Skip, Tap, check
 
 SECONDS = "1"
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
@@ -81,11 +81,52 @@ def interrupted(number):
         for _ in range(2):
             process.stdout.readline()
         process.send_signal(number)
-        status, _, err = finish(process)
-        check(status == 1, f"exit status {status}")
-        check(err == [f"tools/demo: ended by {number.name}"], f"stderr: {err}")
-        left = traces(process.pid, folder)
-        check(not left, f"left behind: {left}")
+        check_ended(process, number, folder)
+
+
+def check_ended(process, number, folder):
+    status, _, err = finish(process)
+    check(status == 1, f"exit status {status}")
+    check(err == [f"tools/demo: ended by {number.name}"], f"stderr: {err}")
+    left = traces(process.pid, folder)
+    check(not left, f"left behind: {left}")
+
+
+# The first time it tells that it was started, and waits for leave to go on.
+SLOW_IP = """#!/bin/sh
+if [ "$1 $2" = "netns {command}" ] && rm {folder}/first 2>/dev/null; then
+	echo >{folder}/began
+	cat {folder}/go_on
+fi
+exec {ip} "$@"
+"""
+
+
+def make_slow_ip(folder, command):
+    for name in ("began", "go_on"):
+        os.mkfifo(f"{folder}/{name}")
+    for name, text in (("first", ""), ("ip", SLOW_IP.format(
+            command=command, folder=folder, ip=shutil.which("ip")))):
+        with open(f"{folder}/{name}", "w", encoding="ascii") as f:
+            f.write(text)
+    os.chmod(f"{folder}/ip", 0o755)
+
+
+def interrupted_while_it_tries(command):
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        raise Skip("no network namespaces: they need root and ip")
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder, \
+            tempfile.TemporaryDirectory(prefix="weir-system-") as tools:
+        make_slow_ip(tools, command)
+        process = start("--seconds", SECONDS, env={
+            **os.environ, "TMPDIR": folder,
+            "PATH": f"{tools}:{os.environ['PATH']}"})
+        with open(f"{tools}/began", encoding="ascii") as f:
+            f.read()
+        process.send_signal(signal.SIGTERM)
+        with open(f"{tools}/go_on", "w", encoding="ascii"):
+            pass
+        check_ended(process, signal.SIGTERM, folder)
 
 
 def bad_option(arguments, text):
@@ -106,6 +147,9 @@ def main():
     tap.run("two at once", two_at_once)
     for number in (signal.SIGINT, signal.SIGTERM):
         tap.run(f"ended by {number.name}", interrupted, number)
+    for command in ("add", "exec"):
+        tap.run(f"ended while it tries ip netns {command}",
+                interrupted_while_it_tries, command)
     tap.run("--seconds 0", bad_option, ["--seconds", "0"], "--seconds 0:")
     tap.run("--seconds x", bad_option, ["--seconds", "x"], "--seconds x:")
     tap.run("--seconds", bad_option, ["--seconds"], "--seconds needs")
