@@ -39,7 +39,7 @@ LAST_LINE = re.compile(r"forwarded (\d+) packets, lost (\d+), "
 RECEIVED = re.compile(r"port (\d+): received (\d+), sent (\d+)")
 
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Failure(Exception):
@@ -472,8 +472,10 @@ def main():
         say("demo: no network namespaces here (they need root); packet files "
             "do instead")
         return demo_pcap(args.binary)
-    except (Failure, Stopped) as reason:
-        print(f"tools/demo: {reason}", file=sys.stderr)
+    except (Failure, Stopped, OSError) as reason:
+        # Nobody may be there to read it: a terminal that is gone is a reason.
+        with contextlib.suppress(OSError):
+            print(f"tools/demo: {reason}", file=sys.stderr, flush=True)
         return 1
     finally:
         end_children()

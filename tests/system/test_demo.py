@@ -92,6 +92,19 @@ def check_ended(process, number, folder):
     check(not left, f"left behind: {left}")
 
 
+def nobody_reads():
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        process = start("--seconds", SECONDS,
+                        env={**os.environ, "TMPDIR": folder})
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read().splitlines()
+        check(process.wait(120) != 0, "it ended well")
+        check(err[:1] == ["tools/demo: [Errno 32] Broken pipe"], f"{err}")
+        left = traces(process.pid, folder)
+        check(not left, f"left behind: {left}")
+
+
 # The first time it tells that it was started, and waits for leave to go on.
 SLOW_IP = """#!/bin/sh
 if [ "$1 $2" = "netns {command}" ] && rm {folder}/first 2>/dev/null; then
@@ -145,8 +158,9 @@ def main():
     # Without root this is packet files once more.
     tap.run("whatever is possible here", whole, "--seconds", SECONDS)
     tap.run("two at once", two_at_once)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         tap.run(f"ended by {number.name}", interrupted, number)
+    tap.run("nobody reads what it says", nobody_reads)
     for command in ("add", "exec"):
         tap.run(f"ended while it tries ip netns {command}",
                 interrupted_while_it_tries, command)
