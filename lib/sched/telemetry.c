@@ -249,20 +249,26 @@ add_row(struct rte_tel_data *d, const char *name, struct rte_tel_data *row)
 	return rc;
 }
 
+/* All rows, as far as there is room in an answer; or the one of a worker. */
 static int
 give_steals(const struct request *r, struct rte_tel_data *d)
 {
-	unsigned int thief, victim, n = r->rt->nb_workers;
+	unsigned int first = 0, end = r->rt->nb_workers, thief, victim;
 	struct rte_tel_data *row;
 	char name[16];
 
+	if (r->nb_fields > 1) {
+		if (parse_number(r->fields[1], 0, end - 1, &first) < 0)
+			return -EINVAL;
+		end = first + 1;
+	}
 	rte_tel_data_start_dict(d);
-	for (thief = 0; thief < n; thief++) {
+	for (thief = first; thief < end; thief++) {
 		row = rte_tel_data_alloc();
 		if (row == NULL)
 			return 0;
 		rte_tel_data_start_array(row, RTE_TEL_UINT_VAL);
-		for (victim = 0; victim < n; victim++)
+		for (victim = 0; victim < r->rt->nb_workers; victim++)
 			rte_tel_data_add_array_uint(
 				row,
 				weir_worker_steals_from(r->rt, thief, victim));
@@ -378,8 +384,9 @@ static const struct command {
 	  "Returns the counts of a worker. Parameters: name,worker" },
 	{ "/weir/node", 2, 2, give_node,
 	  "Returns the counts of a node. Parameters: name,index" },
-	{ "/weir/steals", 1, 1, give_steals,
-	  "Returns tasks stolen, by thief and victim. Parameters: name" },
+	{ "/weir/steals", 1, 2, give_steals,
+	  "Returns tasks stolen, by thief and victim. "
+	  "Parameters: name[,thief]" },
 	{ "/weir/tasks", 1, 2, give_tasks,
 	  "Returns live tasks by id. Parameters: name[,limit up to 64]" },
 	{ "/weir/histogram", 2, 3, give_histogram,

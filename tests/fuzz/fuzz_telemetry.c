@@ -195,7 +195,8 @@ is_good(const char *command, const struct request *r, bool is_busy,
 		return r->nb_fields == 1;
 	if (strcmp(command, "/weir/steals") == 0) {
 		*nb_rows = 1;
-		return r->nb_fields == 1;
+		return r->nb_fields == 1 ||
+		       (r->nb_fields == 2 && is_number(r->fields[1], 0, 0, &n));
 	}
 	if (strcmp(command, "/weir/worker") == 0 ||
 	    strcmp(command, "/weir/node") == 0)

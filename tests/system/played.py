@@ -89,8 +89,8 @@ class Scene:
                 **dict.fromkeys(("polls", "parks", "steals", "busy_ns",
                                  "source_polls"), grows)}
 
-    def steals(self, _):
-        return {"0": [0, 0], "1": [0, 0]}
+    def steals(self, _, thief):
+        return {thief: [0, 0]}
 
     def histogram(self, *_):
         return None

@@ -78,6 +78,8 @@ def figures(telemetry):
     steals = telemetry.ask(f"/weir/steals,{name}")
     check([len(steals[str(i)]) for i in range(WORKERS)] == [WORKERS] * WORKERS,
           f"steals {steals}")
+    row = telemetry.ask(f"/weir/steals,{name},0")
+    check(row.keys() == {"0"} and len(row["0"]) == WORKERS, f"row {row}")
 
 
 def tasks(telemetry):

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <rte_eal.h>
+#include <rte_lcore.h>
 
 #include "rig.h"
 
@@ -204,6 +205,8 @@ bad_parameters_are_answered_with_null(void **state)
 		"/weir/worker,weir,0,0",
 		"/weir/node,weir,1",
 		"/weir/steals,nobody",
+		"/weir/steals,weir,x",
+		"/weir/steals,weir,0,0",
 		"/weir/tasks,weir,0",
 		"/weir/tasks,weir,65",
 		"/weir/histogram,weir",
@@ -216,6 +219,34 @@ bad_parameters_are_answered_with_null(void **state)
 
 	for (i = 0; i < RTE_DIM(requests); i++)
 		expect_null(requests[i]);
+}
+
+/* More than an answer has room for, were it all of them. */
+static void
+every_thief_can_be_asked_for(void **state)
+{
+	unsigned int thief, victim, n = rte_lcore_count() - 1;
+	char request[32], row[1024];
+	struct weir_options o;
+	size_t used;
+
+	rig_runtime_free(rig.rt);
+	rig_options(&o, n);
+	o.park = WEIR_PARK_INTERRUPT;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	for (thief = 0; thief < n; thief++) {
+		snprintf(request, sizeof(request), "/weir/steals,weir,%u",
+			 thief);
+		used = (size_t)snprintf(row, sizeof(row), ":{\"%u\":[0", thief);
+		for (victim = 1; victim < n; victim++)
+			used += (size_t)snprintf(row + used, sizeof(row) - used,
+						 ",0");
+		snprintf(row + used, sizeof(row) - used, "]}}");
+		expect(request, row);
+	}
+	snprintf(request, sizeof(request), "/weir/steals,weir,%u", n);
+	expect_null(request);
 }
 
 static void
@@ -315,6 +346,7 @@ main(void)
 		RIG_TEST(blocking_pool_is_counted, 1),
 		RIG_TEST(tasks_are_listed_up_to_a_limit, 2),
 		RIG_TEST(bad_parameters_are_answered_with_null, 2),
+		RIG_TEST(every_thief_can_be_asked_for, 1),
 		RIG_TEST(histograms_are_given_when_there_are_some, 2),
 		RIG_TEST(runtimes_come_and_go_under_requests, 2),
 	};

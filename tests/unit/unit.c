@@ -128,7 +128,10 @@ unit_eal_setup(void **state)
 int
 unit_eal_telemetry_setup(void **state)
 {
-	eal_init(NULL, "--telemetry");
+	char lcores[64];
+
+	lcores_of(RTE_MAX_LCORE - 1, lcores, sizeof(lcores));
+	eal_init(lcores, "--telemetry");
 	return 0;
 }
 

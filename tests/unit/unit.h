@@ -30,7 +30,7 @@ unit_eal_init_workers(unsigned int nb_workers);
 /* Group setup and teardown for tests that need the EAL. */
 int
 unit_eal_setup(void **state);
-/* With its telemetry, which is otherwise off. */
+/* With its telemetry, which is otherwise off, and as many workers as can be. */
 int
 unit_eal_telemetry_setup(void **state);
 int
