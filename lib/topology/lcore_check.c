@@ -8,6 +8,7 @@
  * U2 What a machine does not tell breaks no rule.
  */
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,19 +219,45 @@ find_port(const struct weir_lcore_map *map, unsigned int port)
 	return NULL;
 }
 
+/* The next port with a queue or an item in the map, or -1. */
+static int
+next_port(const struct weir_lcore_map *map, int port)
+{
+	const struct weir_lcore_map_lcore *lcore;
+	int next = INT_MAX;
+	unsigned int i, j;
+
+	for (i = 0; i < map->nb_ports; i++)
+		if (map->ports[i].port > port)
+			next = RTE_MIN(next, map->ports[i].port);
+	for (i = 0; i < map->nb_lcores; i++) {
+		lcore = &map->lcores[i];
+		for (j = 0; j < lcore->nb_queues; j++)
+			if (lcore->queues[j].port > port)
+				next = RTE_MIN(next, lcore->queues[j].port);
+	}
+	return next != INT_MAX ? next : -1;
+}
+
 static void
 rule_port_unknown(struct lcore_check *c)
 {
-	unsigned int port;
+	int port = -1;
 
-	for (port = 0; port < RTE_DIM(c->has_port); port++)
-		if (c->has_port[port] && c->nics[port] == NULL &&
-		    find_port(c->map, port) == NULL)
-			weir__lcore_found(c, -1, (int)port,
-					  "port %u is not there: the machine "
+	while ((port = next_port(c->map, port)) >= 0) {
+		if (port >= RTE_MAX_ETHPORTS)
+			weir__lcore_found(c, -1, port,
+					  "port %d is not there: DPDK has %d "
+					  "ports at most",
+					  port, RTE_MAX_ETHPORTS);
+		else if (c->nics[port] == NULL &&
+			 find_port(c->map, (unsigned int)port) == NULL)
+			weir__lcore_found(c, -1, port,
+					  "port %d is not there: the machine "
 					  "has %u network devices; say which "
-					  "it is with port %u ADDRESS",
+					  "it is with port %d ADDRESS",
 					  port, c->machine->nb_nics, port);
+	}
 }
 
 static void
@@ -241,7 +268,8 @@ rule_port_address(struct lcore_check *c)
 
 	for (i = 0; i < c->map->nb_ports; i++) {
 		port = &c->map->ports[i];
-		if (port->address[0] != '\0' && c->nics[port->port] == NULL)
+		if (port->port < RTE_MAX_ETHPORTS && port->address[0] != '\0' &&
+		    c->nics[port->port] == NULL)
 			weir__lcore_found(c, -1, port->port,
 					  "port %u is to be at %s, where the "
 					  "machine has no network device",
@@ -308,22 +336,14 @@ find_nic(const struct lcore_check *c, unsigned int port)
 	return NULL;
 }
 
+/* Any id may be in a map that was not read from text. */
 static void
-find_ports(struct lcore_check *c)
+find_nics(struct lcore_check *c)
 {
-	const struct weir_lcore_map_lcore *lcore;
-	unsigned int i, j;
+	int port = -1;
 
-	for (i = 0; i < c->map->nb_ports; i++)
-		c->has_port[c->map->ports[i].port] = true;
-	for (i = 0; i < c->map->nb_lcores; i++) {
-		lcore = &c->map->lcores[i];
-		for (j = 0; j < lcore->nb_queues; j++)
-			c->has_port[lcore->queues[j].port] = true;
-	}
-	for (i = 0; i < RTE_DIM(c->has_port); i++)
-		if (c->has_port[i])
-			c->nics[i] = find_nic(c, i);
+	while ((port = next_port(c->map, port)) >= 0 && port < RTE_MAX_ETHPORTS)
+		c->nics[port] = find_nic(c, (unsigned int)port);
 }
 
 unsigned int
@@ -341,7 +361,7 @@ weir_lcore_map_check(const struct weir_lcore_map *map,
 	};
 	unsigned int i;
 
-	find_ports(&c);
+	find_nics(&c);
 	for (i = 0; i < RTE_DIM(rules); i++) {
 		c.rule = &rules[i];
 		rules[i].apply(&c);

@@ -17,9 +17,7 @@ struct lcore_check {
 	void (*found)(void *arg, const struct weir_lcore_map_finding *f);
 	void *arg;
 	unsigned int errors;
-	/* Of ports that have a queue or an item in the map. */
-	bool has_port[RTE_MAX_ETHPORTS];
-	/* NULL: not on a PCI bus, or not found. */
+	/* Of the map's ports. NULL: not on a PCI bus, or not found. */
 	const struct weir_machine_nic *nics[RTE_MAX_ETHPORTS];
 };
 

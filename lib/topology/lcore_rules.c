@@ -412,7 +412,7 @@ weir__rule_port_nodes(struct lcore_check *c)
 	const struct weir_lcore_map_lcore *apart[2];
 	unsigned int port;
 
-	for (port = 0; port < RTE_DIM(c->has_port); port++)
+	for (port = 0; port < RTE_DIM(c->nics); port++)
 		if (find_apart(c, port, place_node, apart))
 			weir__lcore_found(c, -1, (int)port,
 					  "port %u has queues on nodes %d and "
@@ -431,7 +431,7 @@ weir__rule_port_caches(struct lcore_check *c)
 	unsigned int port;
 
 	/* On other nodes they are in other caches as well. */
-	for (port = 0; port < RTE_DIM(c->has_port); port++)
+	for (port = 0; port < RTE_DIM(c->nics); port++)
 		if (find_apart(c, port, place_cache, apart) &&
 		    !find_apart(c, port, place_node, apart))
 			weir__lcore_found(c, -1, (int)port,

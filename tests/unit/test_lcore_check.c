@@ -166,7 +166,48 @@ ports_must_be_there(void **state)
 	       "port 0 is to be at 0000:41:00.1, where");
 }
 
-/* The text of a map cannot say that, but a program can. */
+/* A map that no text can describe, but a program can make. */
+static void
+expect_of_map(const struct weir_lcore_map *map, const char *findings)
+{
+	found[0] = texts[0] = '\0';
+	last = WEIR_LCORE_MAP_ERROR;
+	weir_lcore_map_check(map, &machine, note, &machine);
+	assert_string_equal(found, findings);
+}
+
+static void
+ports_that_dpdk_cannot_have_are_not_there(void **state)
+{
+	const uint16_t ids[] = { RTE_MAX_ETHPORTS, 40, UINT16_MAX };
+	struct weir_lcore_map_queue queues[] = { { 0, 0 }, { 0, 1 } };
+	struct weir_lcore_map_lcore lcore = { .lcore = 2,
+					      .node = -1,
+					      .park = -1,
+					      .nb_queues = 2,
+					      .queues = queues };
+	struct weir_lcore_map_port port = { .address = "0000:41:00.1" };
+	struct weir_lcore_map map = { .nb_lcores = 1,
+				      .lcores = &lcore,
+				      .ports = &port };
+	char findings[64];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(ids); i++) {
+		snprintf(findings, sizeof(findings), "E port-unknown -1 %u\n",
+			 ids[i]);
+		/* In queues, then in an item too, then only there. */
+		queues[0].port = queues[1].port = port.port = ids[i];
+		map.nb_ports = 0;
+		lcore.nb_queues = RTE_DIM(queues);
+		expect_of_map(&map, findings);
+		map.nb_ports = 1;
+		expect_of_map(&map, findings);
+		lcore.nb_queues = 0;
+		expect_of_map(&map, findings);
+	}
+}
+
 static void
 main_lcore_polls_nothing(void **state)
 {
@@ -177,11 +218,7 @@ main_lcore_polls_nothing(void **state)
 	};
 	struct weir_lcore_map map = { .nb_lcores = 2, .lcores = lcores };
 
-	found[0] = texts[0] = '\0';
-	last = WEIR_LCORE_MAP_ERROR;
-	assert_int_equal(weir_lcore_map_check(&map, &machine, note, &machine),
-			 1);
-	assert_string_equal(found, "E main-busy 8 -1\n");
+	expect_of_map(&map, "E main-busy 8 -1\n");
 	lcores[0].park = -1;
 	assert_int_equal(weir_lcore_map_check(&map, &machine, NULL, NULL), 0);
 	lcores[0].nb_queues = 1;
@@ -326,6 +363,7 @@ main(void)
 		TEST(cpus_must_be_there_for_the_process),
 		TEST(node_of_an_lcore_is_that_of_its_cpus),
 		TEST(ports_must_be_there),
+		TEST(ports_that_dpdk_cannot_have_are_not_there),
 		TEST(main_lcore_polls_nothing),
 		TEST(workers_that_share_a_cpu_or_core_are_told),
 		TEST(worker_beside_the_main_lcore_is_told),
