@@ -114,7 +114,7 @@ FUZZ = {
 
 TSAN = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:history_size=7:"
-                    "suppressions=" + os.path.abspath("tests/tsan.supp"),
+                    f"suppressions='{os.path.abspath('tests/tsan.supp')}'",
 }
 
 # Some kernels pick random addresses where the thread sanitizer, or the address

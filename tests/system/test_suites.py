@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import time
 
 from weirtest import Tap, check
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+TOP = os.path.abspath(
+    os.path.join(os.path.dirname(__file__), "..", ".."))
 TOOLS = os.path.join(TOP, "tools")
 # Of the program that every test is given.
 BUILD = os.path.abspath(sys.argv[1]).partition("/apps/")[0]
@@ -36,6 +38,17 @@ programs = [suites.Program(n, ["sh", "-c", "echo $$ > $0; sleep {LONG} & wait",
 suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs,
                                   at_once=2)}}
 sys.exit(suites.main(["s"]))
+"""
+
+
+# Runs ./p as tools/test does.
+TSAN = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import suites
+suite = suites.SUITES["tsan"]
+argv = [*suite.wrapper, "./p"]
+os.execvpe(argv[0], argv, {**os.environ, **suite.env})
 """
 
 
@@ -118,6 +131,21 @@ def who_is_stopped_leaves_nothing_behind():
         check(sorted(os.listdir(folder)) == ["a", "b"], "another was begun")
 
 
+def tsan_runs_in_a_folder_with_a_space():
+    with tempfile.TemporaryDirectory() as parent:
+        folder = f"{parent}/a folder"
+        os.makedirs(f"{folder}/tests")
+        shutil.copy("tests/tsan.supp", f"{folder}/tests")
+        with open(f"{folder}/p.c", "w", encoding="ascii") as f:
+            f.write("int main(void) { return 0; }")
+        subprocess.run(["gcc", "-fsanitize=thread", "-o", "p", "p.c"],
+                       cwd=folder, check=True)
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", TSAN, TOOLS], cwd=folder, check=False,
+            stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 0, done.stderr)
+
+
 def output(*argv):
     return subprocess.run(argv, check=True, capture_output=True,
                           text=True).stdout
@@ -143,6 +171,7 @@ def main():
     for test in (an_exit_status_tells, who_is_late_fails,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
                  who_is_stopped_leaves_nothing_behind,
+                 tsan_runs_in_a_folder_with_a_space,
                  what_meson_asks_for_is_in_the_group_of_the_build):
         tap.run(test.__name__.replace("_", " "), test)
     tap.finish()
