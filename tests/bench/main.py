@@ -25,6 +25,7 @@ import table
 from machine import Failure, Machine
 from scenario import Setup
 
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SCENARIOS = {**forward.SCENARIOS, **overhead.SCENARIOS, **park.SCENARIOS,
              **sched_scenarios.SCENARIOS, **fiber.SCENARIOS}
 # Those that are asked for alone; a function of the arguments and say().
@@ -185,11 +186,14 @@ def make_parser():
     parser.add_argument("--peers", action="store_true",
                         help="beside other schedulers and timers too: "
                         f"{' '.join(BUILT_PEERS)}; installs what they need")
-    parser.add_argument("--json", metavar="FILE", help="where to keep it all")
-    parser.add_argument("--svg", metavar="FILE", help="where to draw it")
-    parser.add_argument("--compare", metavar="FILE", help="an older --json: "
+    parser.add_argument("--json", metavar="FILE", type=os.path.abspath,
+                        help="where to keep it all")
+    parser.add_argument("--svg", metavar="FILE", type=os.path.abspath,
+                        help="where to draw it")
+    parser.add_argument("--compare", metavar="FILE", type=os.path.abspath,
+                        help="an older --json: "
                         "fails if a ratio has got worse by more than noise")
-    parser.add_argument("--huge-dir", metavar="DIR",
+    parser.add_argument("--huge-dir", metavar="DIR", type=os.path.abspath,
                         help="hugetlbfs mount to use instead of --no-huge")
     parser.add_argument("--page", action="store_true",
                         help=f"writes {page.PAGE}, of every scenario with "
@@ -240,6 +244,7 @@ def on_signal(number, _frame):
 
 def main():
     args = parse_arguments()
+    os.chdir(TOP)
     if args.list:
         for name, scenario in SCENARIOS.items():
             say(f"{name:30}{scenario.about}")

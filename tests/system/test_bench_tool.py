@@ -72,6 +72,22 @@ def mistakes_are_named():
                   f"'{errors[0]}' does not say '{part}'")
 
 
+def files_are_where_the_caller_is():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/report.json", "w", encoding="ascii") as f:
+            f.write("{")
+        done = subprocess.run(
+            [os.path.abspath("tools/bench"), "--compare", "report.json"],
+            cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, check=False)
+    equal(done.returncode, 2)
+    check("report.json: not JSON" in done.stderr, done.stderr)
+    args = bench.parse_arguments(
+        ["--json", "a", "--svg", "b", "--huge-dir", "c"])
+    equal([args.json, args.svg, args.huge_dir],
+          [os.path.abspath(name) for name in "abc"])
+
+
 def good_command_lines_pass():
     for args in ([], ["forward_null"], ["spawn_local", "--peers"],
                  ["forward_matrix"], ["forward_queues"], ["growth"],
@@ -387,6 +403,7 @@ def too_many_instructions_fail():
 if __name__ == "__main__":
     run_all([
         mistakes_are_named,
+        files_are_where_the_caller_is,
         good_command_lines_pass,
         a_scenario_has_one_goal_beside_peers,
         names_stand_for_scenarios,
