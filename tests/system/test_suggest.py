@@ -78,8 +78,19 @@ SUGGESTED = (
 )
 
 
+def suggested(name, args):
+    """What it prints; its status and a line say whether it is enough."""
+    done = run("suggest", *args, "--from", machine(name))
+    said = f"{name} {' '.join(args)}:\n{done.stdout}"
+    short = any(text in done.stdout for text in
+                ("less than the load needs", "more than a core does"))
+    check(done.returncode == short, f"exit status {done.returncode}: {said}")
+    check(bool(done.stderr) == short, f"{done.stderr}: {said}")
+    return done.stdout
+
+
 def suggest(name, options, expected, rules):
-    out = ask("suggest", *options.split(), "--from", machine(name))
+    out = suggested(name, options.split())
     check(items(out) == expected, f"another map:\n{items(out)}")
     found = set(re.findall(r"^# warning ([a-z-]+):", out, re.MULTILINE))
     check(found == set(rules.split()), f"warnings: {' '.join(found)}")
@@ -126,7 +137,7 @@ def choices_are_those_of_the_guide():
 
 def checked_with_its_findings(name, options):
     """What it says of a map is what the check says of it."""
-    out = ask("suggest", *options.split(), "--from", machine(name))
+    out = suggested(name, options.split())
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "map")
         with open(path, "w", encoding="ascii") as f:
@@ -149,8 +160,7 @@ def options_to_paste():
 
 
 def reasons_are_given():
-    out = ask("suggest", "--ports", "2", "--mpps", "40", "--from",
-              machine("container"))
+    out = suggested("container", ["--ports", "2", "--mpps", "40"])
     for text in ("# 40 Mpps a port, 10 Mpps a core",
                  "# node 0 has cores for 3 of 8 workers: less than the load",
                  "# a queue is more than a core does",
@@ -184,7 +194,7 @@ def any_request_gives_a_sound_map(rng):
 
 
 def sound(name, args, ports):
-    out = ask("suggest", *args, "--from", machine(name))
+    out = suggested(name, args)
     said = f"{name} {' '.join(args)}:\n{out}"
     check("# error" not in out, said)
     used, owners = [], {}
@@ -229,7 +239,12 @@ def more_than_there_is():
              "--workers 2: must be at most 1: one CPU of those allowed, 1, is "
              "the main lcore's"),
             ("container", ("--ports", "1", "--workers", "6"),
-             "--workers 6: must be at most 5")):
+             "--workers 6: must be at most 5"),
+            ("xeon", ("--ports", "2", "--mpps", "1000"),
+             "--mpps 1000: more than the workers of the map do"),
+            # Workers enough, but not for one queue.
+            ("xeon", ("--ports", "1", "--mpps", "20", "--queues", "1"),
+             "--mpps 20: more than the workers of the map do")):
         refused(run("suggest", *args, "--from", machine(name)), text, 1)
 
 

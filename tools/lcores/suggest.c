@@ -249,6 +249,21 @@ print_numbers(FILE *out, const struct plan *plan)
 	}
 }
 
+/* What print_numbers() says of a load that is too much. */
+static bool
+falls_short(const struct plan *plan)
+{
+	const struct plan_request *r = &plan->request;
+	unsigned int i;
+
+	if (r->mpps <= 0)
+		return false;
+	for (i = 0; i < plan->nb_groups; i++)
+		if (plan->groups[i].workers < plan->groups[i].needed)
+			return true;
+	return r->mpps / plan->queues > r->core_mpps;
+}
+
 /* Ready to be given to EAL and to whoever takes l3fwd's --config. */
 static void
 print_options(FILE *out, const struct plan *plan)
@@ -369,7 +384,13 @@ make_plan(FILE *out, const struct options *o, struct plan *plan)
 	if (rc != STATUS_OK)
 		return rc;
 	plan_make(plan);
-	return print_plan(out, plan);
+	rc = print_plan(out, plan);
+	if (rc == STATUS_OK && falls_short(plan))
+		return REFUSE(STATUS_NO,
+			      "--mpps %g: more than the workers of the map do; "
+			      "its first lines say why",
+			      o->mpps);
+	return rc;
 }
 
 int
