@@ -3,10 +3,13 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 
+#include <rte_errno.h>
 #include <rte_lcore.h>
 
 #include "base/rand.h"
+#include "machines.h"
 #include "topology/topology.h"
 #include "topology/weir_machine.h"
 
@@ -506,6 +509,40 @@ reading_takes_each_node_once(void **state)
 	assert_int_equal(t.id[1], 2);
 }
 
+/* "": this machine has no sysfs. */
+static char allowed_before[256];
+
+static void
+read_allowed(char text[256])
+{
+	struct weir_machine *m = weir_machine_read();
+
+	if (m == NULL && rte_errno == ENOENT)
+		return;
+	assert_non_null(m);
+	snprintf(text, 256, "%s", machine_allowed(m));
+	weir_machine_free(m);
+}
+
+/* EAL has tied its threads to CPUs, and the process may still use them all. */
+static void
+cpus_allowed_are_the_same_with_eal(void **state)
+{
+	char allowed[256] = "";
+
+	if (allowed_before[0] == '\0')
+		unit_skip("this machine has no sysfs");
+	read_allowed(allowed);
+	assert_string_equal(allowed, allowed_before);
+}
+
+static int
+setup(void **state)
+{
+	read_allowed(allowed_before);
+	return unit_eal_setup(state);
+}
+
 int
 main(void)
 {
@@ -525,11 +562,12 @@ main(void)
 		cmocka_unit_test(worker_alone_has_no_victims),
 		cmocka_unit_test(node_index_finds_ids_with_holes),
 		cmocka_unit_test(real_machine_has_every_lcore_on_a_node),
+		cmocka_unit_test(cpus_allowed_are_the_same_with_eal),
 		cmocka_unit_test(reading_takes_each_node_once),
 		cmocka_unit_test(lcore_is_where_all_its_cpus_are),
 		cmocka_unit_test(machine_that_cannot_be_read_leaves_eals_word),
 		cmocka_unit_test(thread_without_an_lcore_is_on_a_node_only),
 	};
 
-	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+	return cmocka_run_group_tests(tests, setup, unit_eal_teardown);
 }
