@@ -233,6 +233,7 @@ lacks_memory(const struct lcore_check *c, const struct weir_machine_node *node)
 	return false;
 }
 
+/* A runtime takes memory of its workers' nodes, and has no other way. */
 void
 weir__rule_node_memory(struct lcore_check *c)
 {
@@ -246,8 +247,9 @@ weir__rule_node_memory(struct lcore_check *c)
 			continue;
 		weir__lcore_found(
 			c, -1, -1,
-			"node %u has %u %s and %s: their memory is "
-			"on another node",
+			"node %u has %u %s and %s: the runtime starts only "
+			"with --no-huge, and their memory is then on another "
+			"node",
 			node->id, workers, workers == 1 ? "worker" : "workers",
 			lacks_memory(c, node) ? "no memory" :
 						"memory outside the cpuset");
@@ -268,8 +270,9 @@ weir__rule_node_hugepages(struct lcore_check *c)
 		    has_hugepages(node))
 			continue;
 		weir__lcore_found(c, -1, -1,
-				  "node %u has %u %s and no hugepages: their "
-				  "memory is on another node or in small pages",
+				  "node %u has %u %s and no hugepages: the "
+				  "runtime starts only with --no-huge, and "
+				  "their memory is then in small pages",
 				  node->id, workers,
 				  workers == 1 ? "worker" : "workers");
 	}

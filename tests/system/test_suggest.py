@@ -157,6 +157,9 @@ def options_to_paste():
     check("\n# EAL: --lcores 0@0,1@131,2@132 --main-lcore 0 "
           "-a 0000:41:00.0 -a 0000:81:00.0\n" in out, out)
     check("\n# application: --rxq 1 --config '(0,0,1),(1,0,2)'\n" in out, out)
+    # What is to be pasted needs an option more there.
+    check(re.search(r"\n# warning node-hugepages: .* only with --no-huge", out),
+          out)
 
 
 def reasons_are_given():

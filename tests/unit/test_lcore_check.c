@@ -277,7 +277,8 @@ node_without_memory_or_hugepages_is_told(void **state)
 {
 	nodes[0].pages[0].total = 0;
 	expect("lcore 2; lcore 3; lcore 5", "W node-hugepages -1 -1\n",
-	       "node 0 has 2 workers and no hugepages");
+	       "node 0 has 2 workers and no hugepages: the runtime starts only "
+	       "with --no-huge, and their memory is then in small pages");
 	nodes[0].pages[1] = (struct weir_machine_pages){ 1u << 30, 1, 1 };
 	nodes[0].nb_pages = 2;
 	expect("lcore 2", "", NULL);
@@ -286,7 +287,8 @@ node_without_memory_or_hugepages_is_told(void **state)
 	       "node 0 has 1 worker and memory outside the cpuset");
 	nodes[0].memory = 0;
 	expect("lcore 2", "W node-memory -1 -1\n",
-	       "node 0 has 1 worker and no memory");
+	       "node 0 has 1 worker and no memory: the runtime starts only "
+	       "with --no-huge, and their memory is then on another node");
 	expect("lcore 2 spare; lcore 5", "", NULL);
 	/* U2: no node tells how much it has. */
 	nodes[0].allowed = true;
