@@ -227,7 +227,7 @@ end_wait(struct core *c, uint64_t begin)
 	/* Neither task time nor busy. */
 	c->busy_since = c->now;
 	c->tuned_at += c->now - begin;
-	tell_of_queued(c, NULL);
+	tell_of_queued(c);
 }
 
 /* What others send to a worker that lingers comes here. */
@@ -308,6 +308,25 @@ get_up(struct core *c, bool told)
 	}
 }
 
+/* Looks after those who are stuck, when it is time. True: there is something to run. */
+static bool
+rescue_others(struct core *c, uint64_t *near, uint64_t *far)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+
+	if (likely(c->last_poll < *near && c->last_poll < *far))
+		return false;
+	if (c->last_poll >= *near) {
+		weir__rescue_neighbours(c);
+		*near = c->last_poll + rt->max_poll_gap;
+	}
+	if (c->last_poll >= *far) {
+		weir__rescue_far(c);
+		*far = c->last_poll + rt->cross_node_age;
+	}
+	return has_tasks(c);
+}
+
 /*
  * Parks until there is something to run here or a notifier calls.
  */
@@ -349,16 +368,8 @@ weir__park(struct core *c)
 			pause = RTE_MIN(2 * pause, rt->recheck_max);
 			recheck = c->last_poll + pause;
 		}
-		if (c->last_poll >= rescue) {
-			weir__rescue_neighbours(c);
-			rescue = c->last_poll + rt->max_poll_gap;
-		}
-		if (c->last_poll >= far) {
-			weir__rescue_far(c);
-			far = c->last_poll + rt->cross_node_age;
-		}
 		/* Who was rescued has waited for long enough. */
-		if (has_tasks(c))
+		if (rescue_others(c, &rescue, &far))
 			continue;
 		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
 			say_asleep(c);

@@ -337,18 +337,26 @@ weir__place(struct task *t);
 void
 weir__notify(struct node *node, const struct run_queue *queue);
 
-/*
- * H3, for what was queued between two tasks: of that nobody was told yet. Others
- * can have what is not run next; next: what is, if it has been taken.
- */
+/* H3: something else runs first, so others can have all that is queued. */
 static inline void
-tell_of_queued(const struct core *c, const struct task *next)
+tell_of_all(const struct core *c)
 {
 	const struct worker *w = c->worker;
-	uint32_t n = run_queue_len_owner(&w->queue);
 
-	if (n > 0 && n + c->local.n + (c->lifo != NULL) + (next != NULL) > 1)
+	if (run_queue_len_owner(&w->queue) > 0)
 		weir__notify(w->node, &w->queue);
+}
+
+/*
+ * H3, for what was queued between two tasks: of that nobody was told yet. Others
+ * can have what is not run next.
+ */
+static inline void
+tell_of_queued(const struct core *c)
+{
+	if (c->local.n > 0 || c->lifo != NULL ||
+	    run_queue_len_owner(&c->worker->queue) > 1)
+		tell_of_all(c);
 }
 
 /* Pushes to an inject queue, or drops the notifications if it is closed. */

@@ -112,7 +112,7 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 		return NULL;
 	weir__schedule_batch(c, tasks + 1, n - 1);
 	if (n > 1)
-		tell_of_queued(c, tasks[0]);
+		tell_of_all(c);
 	return tasks[0];
 }
 

@@ -114,7 +114,7 @@ maintenance(struct core *c, uint64_t now)
 	count_busy(c, now);
 	weir__poll_sources(c, now, false);
 	weir__schedule_deferred(c);
-	tell_of_queued(c, NULL);
+	tell_of_queued(c);
 }
 
 /* L2: bound tasks have every other turn. */
@@ -160,13 +160,8 @@ take_first(struct core *c)
 		t = weir__take_deserted(c);
 	if (t == NULL)
 		t = weir__take_inject(c);
-	if (t == NULL)
-		return NULL;
-	/* What a poll has found meanwhile is next no more (H5). */
-	if (unlikely(c->lifo != NULL))
+	if (t != NULL)
 		weir__queue_next(c);
-	else
-		tell_of_queued(c, t);
 	return t;
 }
 
@@ -246,9 +241,7 @@ queue_again(struct core *c, struct task *t, enum task_next next)
 		weir__schedule_back(c, t);
 	else if (!look_again(c, t))
 		return;
-	/* Nobody else can have one that is bound. */
-	if (run_queue_len_owner(&c->worker->queue) > 0)
-		weir__notify(c->worker->node, &c->worker->queue);
+	tell_of_all(c);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */
@@ -337,27 +330,18 @@ weir__queue_next(struct core *c)
 	c->behind = NULL;
 	if (behind != NULL)
 		send_back_resumed(c, behind);
-	if (run_queue_len_owner(&c->worker->queue) > 0)
-		weir__notify(c->worker->node, &c->worker->queue);
+	tell_of_all(c);
 }
 
 /* Enough: t, which would run next, and those behind it go to the queue. */
 static __rte_noinline void
 send_back(struct core *c, struct task *t, bool resumed)
 {
-	struct task *slot = c->lifo;
-
-	c->lifo = NULL;
 	if (resumed)
 		send_back_resumed(c, t);
 	else
 		weir__schedule_back(c, t);
-	if (slot != NULL)
-		weir__schedule_back(c, slot);
-	if (c->behind != NULL)
-		send_back_resumed(c, c->behind);
-	c->behind = NULL;
-	weir__notify(c->worker->node, &c->worker->queue);
+	weir__queue_next(c);
 }
 
 /*
@@ -485,7 +469,7 @@ look(struct core *c)
 	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
 		maintenance(c, c->now);
 	else if (unlikely(fired > 0))
-		tell_of_queued(c, NULL);
+		tell_of_queued(c);
 	core_looked(c, c->tick);
 	c->looking = false;
 	return inject ? take_first(c) : NULL;
