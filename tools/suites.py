@@ -28,6 +28,7 @@ Such a run has no limit of time, and the end of its output is shown."""
 
 TAIL_LINES = 60  # a report of a sanitizer's
 BUILD_SECONDS = 1200
+GRACE_SECONDS = 10  # for a program that is told to end, and what it cleans up
 SKIP_STATUS = 77
 TAP_LINE = re.compile(r"(not )?ok\b(?: +\d+)?(?: +-)?(?: +(?P<name>[^#]*?))?"
                       r" *(?:# *(?P<directive>SKIP)\b *(?P<reason>.*))?$")
@@ -209,8 +210,10 @@ class Running:
 
     def end(self, process):
         """With all that it started."""
+        if process.poll() is None:
+            self.ask([process])
         with self.lock:
-            self.kill(process)
+            self.send(process, signal.SIGKILL)
             self.processes.discard(process)
         process.wait()
 
@@ -218,21 +221,40 @@ class Running:
         """None is started from now on."""
         with self.lock:
             self.over = True
+            self.ask(self.processes)
             for process in self.processes:
-                self.kill(process)
+                self.send(process, signal.SIGKILL)
+
+    def ask(self, processes):
+        """Tells them to end, and gives them time to clean up."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        for process in processes:
+            self.send(process, signal.SIGTERM)
+        while (any([self.send(p, 0) for p in processes])
+               and time.monotonic() < deadline):
+            time.sleep(0.01)
 
     @staticmethod
-    def kill(process):
+    def send(process, number):
+        """To it and all that it started. Is any of them there?"""
+        process.poll()  # what has ended is there until then
         try:
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, number)
         except ProcessLookupError:
-            pass
+            return False
+        return True
 
 
 RUNNING = Running()
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def on_signal(number, _frame):
+    # Once: what is made must be removed, however impatient the user.
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
     RUNNING.end_all()
     raise Stopped(number)
 
@@ -436,12 +458,14 @@ def main(arguments):
     wanted = parse(arguments)
     if wanted is None:
         return 2
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, on_signal)
-    # DPDK keeps its files of a process here; away with them, and with those
-    # of processes that crashed, when all is over.
+    # DPDK keeps its files of a process here, and tests theirs; away with them,
+    # and with those of processes that crashed, when all is over.
     scratch = tempfile.mkdtemp(prefix="weir-test-")
-    os.environ["RUNTIME_DIRECTORY"] = scratch
+    # A test has programs of another user in there.
+    os.chmod(scratch, 0o711)
+    os.environ["RUNTIME_DIRECTORY"] = os.environ["TMPDIR"] = scratch
     try:
         return run_suites(wanted)
     except Stopped as stop:

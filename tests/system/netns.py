@@ -28,13 +28,23 @@ def ip(*argv):
     return done.stdout
 
 
+@contextlib.contextmanager
+def made_namespace(name):
+    """Removed in any case: a signal may come just as it is made."""
+    try:
+        ip("netns", "add", name)
+        yield
+    finally:
+        subprocess.run(("ip", "netns", "del", name), check=False,
+                       stderr=subprocess.DEVNULL)
+
+
 def require_namespaces():
     if os.geteuid() != 0:
         skip_all("network namespaces need root")
-    name = f"weir-{os.getpid()}-try"
     try:
-        ip("netns", "add", name)
-        ip("netns", "del", name)
+        with made_namespace(f"weir-{os.getpid()}-try"):
+            pass
     except (Problem, OSError) as e:
         skip_all(f"no network namespaces here ({e})".replace("\n", " "))
 
@@ -93,13 +103,10 @@ def quiet_namespace():
     """The name of a namespace in which the kernel sends nothing by itself."""
     quiet_namespace.number += 1
     name = f"weir-{os.getpid()}-{quiet_namespace.number}-tap"
-    ip("netns", "add", name)
-    try:
+    with made_namespace(name):
         ip("netns", "exec", name, "sh", "-c",
            "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 || true")
         yield name
-    finally:
-        ip("netns", "del", name)
 
 
 quiet_namespace.number = 0

@@ -14,7 +14,8 @@ import struct
 import subprocess
 import sys
 
-from netns import flush, ip, require_namespaces, socket_in
+from netns import (flush, ip, made_namespace, require_namespaces,
+                   socket_in)
 from weirtest import Problem, Tap, Testpmd, check, seed
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
@@ -73,8 +74,7 @@ class Network:
         self.client, server = f"{base}-c", f"{base}-s"
         with contextlib.ExitStack() as stack:
             for namespace in (self.client, server):
-                ip("netns", "add", namespace)
-                stack.callback(ip, "netns", "del", namespace)
+                stack.enter_context(made_namespace(namespace))
             ip("link", "add", "eth0", "netns", self.client, "address",
                CLIENT_MAC, "type", "veth", "peer", "name", "port0", "netns",
                server, "address", MAC)

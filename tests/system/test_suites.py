@@ -27,19 +27,34 @@ import suites  # pylint: disable=wrong-import-position
 
 LONG = 600  # seconds: nobody waits for it to end by itself
 
+# Has a child that makes the file $0 and, told to end, $0.clean; ends first.
+CLEANS_UP = f"""(trap 'echo >"$0.clean"; exit' TERM
+echo $$ >"$0"; sleep {LONG} & wait) & wait"""
+
 # A tools/test of two programs that tell when they run, by a file each.
 STOPPED = f"""
 import sys
 sys.path.insert(0, {TOOLS!r})
 import suites
-programs = [suites.Program(n, ["sh", "-c", "echo $$ > $0; sleep {LONG} & wait",
-                               sys.argv[1] + "/" + n], {{}}, {LONG}, False)
+line = "mktemp -d >/dev/null;" + {CLEANS_UP!r}
+programs = [suites.Program(n, ["sh", "-c", line, sys.argv[1] + "/" + n], {{}},
+                           {LONG}, False)
             for n in "abc"]
 suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs,
                                   at_once=2)}}
 sys.exit(suites.main(["s"]))
 """
 
+# A test that takes long.
+TOLD = f"""
+import sys, tempfile, time
+import weirtest
+def test():
+    with tempfile.TemporaryDirectory(dir=sys.argv[1]):
+        print("begun", flush=True)
+        time.sleep({LONG})
+weirtest.Tap().run("long", test)
+"""
 
 # Runs ./p as tools/test does.
 TSAN = """
@@ -89,6 +104,38 @@ def who_is_late_fails():
         check(text == "failed  p (ran out of time)", text)
 
 
+def who_is_late_cleans_up():
+    with tempfile.TemporaryDirectory() as folder:
+        late = suites.Program("p", ["sh", "-c", CLEANS_UP, f"{folder}/p"], {},
+                              1, False)
+        _, lines = run([late])
+        check(lines[1] == "failed  p (ran out of time)", lines)
+        # Unless it got no further than to its start.
+        check(os.listdir(folder) in ([], ["p", "p.clean"], ["p.clean", "p"]),
+              f"{os.listdir(folder)}")
+
+
+def who_does_not_end_when_told_is_ended():
+    before, suites.GRACE_SECONDS = suites.GRACE_SECONDS, 0.1
+    try:
+        text = verdict(f"trap '' TERM; sleep {LONG}", seconds=0.5)
+    finally:
+        suites.GRACE_SECONDS = before
+    check(text == "failed  p (ran out of time)", text)
+
+
+def a_test_that_is_told_to_end_cleans_up():
+    """One of those here: with what it is in the middle of."""
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+            [sys.executable, "-B", "-c", TOLD, folder],
+            cwd=os.path.dirname(os.path.abspath(__file__)),
+            stdout=subprocess.PIPE, text=True) as told:
+        check(told.stdout.readline() == "begun\n", "it does not begin")
+        told.send_signal(signal.SIGTERM)
+        check(told.wait() == 128 + signal.SIGTERM, "its exit status")
+        check(not os.listdir(folder), f"left: {os.listdir(folder)}")
+
+
 def side_by_side_the_order_stays():
     with tempfile.TemporaryDirectory() as folder:
         # The first one ends only after the second.
@@ -115,9 +162,11 @@ def runs(pid):
 
 
 def who_is_stopped_leaves_nothing_behind():
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
-            [sys.executable, "-B", "-c", STOPPED, folder],
-            stdout=subprocess.DEVNULL) as stopped:
+    with tempfile.TemporaryDirectory() as folder, \
+            tempfile.TemporaryDirectory() as scratch, subprocess.Popen(
+                [sys.executable, "-B", "-c", STOPPED, folder],
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "TMPDIR": scratch}) as stopped:
         pids = []
         while len(pids) < 2:
             check(stopped.poll() is None, "it has ended by itself")
@@ -128,7 +177,9 @@ def who_is_stopped_leaves_nothing_behind():
         stopped.send_signal(signal.SIGTERM)
         check(stopped.wait() == 128 + signal.SIGTERM, "its exit status")
         check(not any(map(runs, pids)), f"{pids} are left")
-        check(sorted(os.listdir(folder)) == ["a", "b"], "another was begun")
+        check(sorted(os.listdir(folder)) == ["a", "a.clean", "b", "b.clean"],
+              f"neither cleaned up nor begun: {os.listdir(folder)}")
+        check(not os.listdir(scratch), f"left: {os.listdir(scratch)}")
 
 
 def tsan_runs_in_a_folder_with_a_space():
@@ -169,6 +220,8 @@ def main():
     os.chdir(TOP)
     tap = Tap()
     for test in (an_exit_status_tells, who_is_late_fails,
+                 who_is_late_cleans_up, who_does_not_end_when_told_is_ended,
+                 a_test_that_is_told_to_end_cleans_up,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
                  who_is_stopped_leaves_nothing_behind,
                  tsan_runs_in_a_folder_with_a_space,

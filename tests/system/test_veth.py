@@ -10,7 +10,8 @@ import signal
 import time
 
 from netns import (SECONDS, await_up, check_accounted, exchange, flap, flush,
-                   forget_error, ip, require_namespaces, sending, socket_in)
+                   forget_error, ip, made_namespace, require_namespaces, sending,
+                   socket_in)
 from weirtest import (Account, Problem, Tap, Testpmd, check, make_packets,
                       seed)
 
@@ -32,8 +33,7 @@ class Network:
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             for namespace in (*self.ends, self.middle):
-                ip("netns", "add", namespace)
-                stack.callback(ip, "netns", "del", namespace)
+                stack.enter_context(made_namespace(namespace))
             for i, end in enumerate(self.ends):
                 ip("link", "add", "eth0", "netns", end, "type", "veth", "peer",
                    "name", f"port{i}", "netns", self.middle)

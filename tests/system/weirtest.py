@@ -28,6 +28,15 @@ class Problem(Exception):
     """Why a test fails, in one line."""
 
 
+def on_sigterm(number, _frame):
+    # Once: tools/test waits for what is made to be removed.
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+signal.signal(signal.SIGTERM, on_sigterm)
+
+
 def check(condition, text):
     if not condition:
         raise Problem(text)

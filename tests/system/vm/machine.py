@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -54,8 +53,6 @@ def cache_folder():
 
 def require():
     """Skips all where the machine cannot be had."""
-    # Who is told to end takes QEMU along.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     require_taps()
     if platform.machine() != "x86_64":
         skip_all("the machine runs programs of x86-64, as this host does not")
