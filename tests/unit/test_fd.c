@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -885,8 +886,7 @@ bad_fds_are_refused(void **state)
 {
 	int fd = make_eventfd(0), blocking = eventfd(0, 0);
 	struct weir_fd *f = add(fd, 0);
-	char name[] = "/tmp/weir-fd-XXXXXX";
-	int file = mkstemp(name);
+	int file = memfd_create("file", 0);
 	const struct {
 		int fd;
 		unsigned int flags;
@@ -900,7 +900,6 @@ bad_fds_are_refused(void **state)
 	unsigned int i;
 
 	assert_return_code(file, errno);
-	unlink(name);
 	for (i = 0; i < RTE_DIM(rows); i++) {
 		rte_errno = 0;
 		assert_null(weir_fd_create(set, rows[i].fd, rows[i].flags));

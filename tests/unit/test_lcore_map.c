@@ -13,6 +13,7 @@
 #include <rte_errno.h>
 
 #include "base/rand.h"
+#include "scratch.h"
 #include "weir_lcore_map.h"
 
 static struct weir_lcore_map *
@@ -330,7 +331,7 @@ write_file(char *name, const void *data, size_t size)
 {
 	int fd;
 
-	strcpy(name, "/tmp/weir-lcore-map-XXXXXX");
+	scratch_name(name, "lcore-map");
 	fd = mkstemp(name);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, data, size), size);
@@ -340,7 +341,7 @@ write_file(char *name, const void *data, size_t size)
 static void
 expect_file(const void *data, size_t size, int error_number, const char *error)
 {
-	char name[64], text[256] = "", expected[256];
+	char name[SCRATCH_NAME_MAX], text[256] = "", expected[256];
 	struct weir_lcore_map *map;
 
 	write_file(name, data, size);

@@ -16,13 +16,15 @@
 #include <rte_errno.h>
 
 #include "machines.h"
+#include "scratch.h"
 
-static char folder[] = "/tmp/weir-recording-XXXXXX";
+static char folder[SCRATCH_NAME_MAX];
 static char file[sizeof(folder) + 16];
 
 static int
 make_folder(void **state)
 {
+	scratch_name(folder, "recording");
 	if (mkdtemp(folder) == NULL)
 		return -1;
 	snprintf(file, sizeof(file), "%s/machine", folder);

@@ -9,17 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "topology/tree.h"
 
 #define FIRST "weir-machine 1\n"
 
 /* A folder of the test's, and what it has made in there. */
-static char root[] = "/tmp/weir-tree-XXXXXX";
+static char root[SCRATCH_NAME_MAX];
 
 static int
 make_root(void **state)
 {
-	strcpy(root + sizeof(root) - 7, "XXXXXX");
+	scratch_name(root, "tree");
 	return mkdtemp(root) != NULL ? 0 : -1;
 }
 
