@@ -277,7 +277,7 @@ try_begin(struct weir_context *ctx, const struct weir_fd *f)
 {
 	int error = (int)atomic_u32_load(&f->closed, RELAXED);
 
-	return error != 0 ? -error : weir_context_spend(ctx, 1);
+	return error != 0 ? -error : weir_context_spend(ctx, 0);
 }
 
 /* 0: try once more. */
@@ -288,8 +288,11 @@ try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 
 	if (errno == EINTR)
 		return 0;
-	if (errno != EAGAIN)
-		return -errno;
+	if (errno != EAGAIN) {
+		rc = -errno;
+		weir_context_spend(ctx, 1);
+		return rc;
+	}
 	rc = wait_for(ctx, f, events, true);
 	return rc < 0 ? rc : 0;
 }
@@ -303,8 +306,10 @@ try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 			if (done_ < 0)                           \
 				break;                           \
 			done_ = (call);                          \
-			if (done_ >= 0)                          \
+			if (done_ >= 0) {                        \
+				weir_context_spend((ctx), 1);    \
 				break;                           \
+			}                                        \
 			done_ = try_again((ctx), (f), (events)); \
 		} while (done_ == 0);                            \
 		done_;                                           \

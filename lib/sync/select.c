@@ -12,6 +12,9 @@
  * Y47 Of n branches that are always ready, each is first once in n times: the
  *     next turn begins behind it.
  * Y48 A branch of those that are all waited for is not asked after it has ended.
+ * Y55 No branch is asked with an empty budget, with which nothing that is ready says
+ *     so: the next turn begins with it. So a branch that uses up every budget it
+ *     gets is not in the way of the others.
  */
 
 #include <errno.h>
@@ -19,7 +22,7 @@
 
 #include "base/common.h"
 #include "sync/weir_select.h"
-#include "task/weir_task.h"
+#include "task/task.h"
 
 /* All but one, or n: all. */
 static void
@@ -43,27 +46,37 @@ weir_select_cancel(struct weir_select *select,
 	select->error = 0;
 }
 
+/* Y55 */
+static bool
+may_ask(struct weir_context *ctx, struct weir_select *select, unsigned int at)
+{
+	if (likely(!context_is_spent(ctx)))
+		return true;
+	select->begin = at;
+	weir_context_spend(ctx, 0);
+	return false;
+}
+
 int
 weir_select_first(struct weir_context *ctx, struct weir_select *select,
 		  const struct weir_branch *branches, unsigned int n,
 		  void *state, int *rc)
 {
 	unsigned int i, at;
-	int spent;
 
 	if (unlikely(n == 0 || n > INT_MAX))
 		return -EINVAL;
-	spent = weir_context_spend(ctx, 1);
-	if (spent < 0)
-		return spent;
 	for (i = 0; i < n; i++) {
 		at = (select->begin + i) % n;
+		if (!may_ask(ctx, select, at))
+			break;
 		*rc = branches[at].poll(ctx, state);
 		if (*rc == WEIR_PENDING)
 			continue;
 		/* Y47 */
 		select->begin = (at + 1) % n;
 		cancel_others(branches, n, state, at);
+		context_charge(ctx, 1);
 		return (int)at;
 	}
 	return WEIR_PENDING;
@@ -75,18 +88,21 @@ ask_all(struct weir_context *ctx, struct weir_select *select,
 	const struct weir_branch *branches, unsigned int n, void *state,
 	enum weir_select_until until, int *rcs)
 {
-	unsigned int i;
+	unsigned int i, at;
 	int rc;
 
 	for (i = 0; i < n; i++) {
-		if ((select->ended >> i & 1) != 0)
+		at = (select->begin + i) % n;
+		if ((select->ended >> at & 1) != 0)
 			continue;
-		rc = branches[i].poll(ctx, state);
+		if (!may_ask(ctx, select, at))
+			break;
+		rc = branches[at].poll(ctx, state);
 		if (rc == WEIR_PENDING)
 			continue;
-		select->ended |= UINT64_C(1) << i;
+		select->ended |= UINT64_C(1) << at;
 		if (rcs != NULL)
-			rcs[i] = rc;
+			rcs[at] = rc;
 		if (rc < 0 && select->error == 0)
 			select->error = rc;
 		if (rc < 0 && until == WEIR_SELECT_UNTIL_ERROR)
@@ -106,12 +122,10 @@ weir_select_all(struct weir_context *ctx, struct weir_select *select,
 
 	if (unlikely(n > WEIR_SELECT_MAX))
 		return -EINVAL;
-	rc = weir_context_spend(ctx, 1);
-	if (rc < 0)
-		return rc;
 	if (ask_all(ctx, select, branches, n, state, until, rcs) &&
 	    select->ended != all)
 		return WEIR_PENDING;
+	context_charge(ctx, 1);
 	rc = select->error;
 	weir_select_cancel(select, branches, n, state);
 	return rc;

@@ -224,6 +224,11 @@ weir_token_bound(struct weir_context *ctx, struct weir_token *token,
 		weir_wait_cancel(wait);
 		return rc;
 	}
+	/* With an empty budget, too, which the bounded wait may leave each time. */
+	if (weir_token_cancelled(token)) {
+		weir_wait_cancel(wait);
+		return -ECANCELED;
+	}
 	rc = weir_token_wait(ctx, token, wait);
 	return rc == 0 ? -ECANCELED : rc;
 }

@@ -74,8 +74,9 @@ struct weir_select {
  * @return The index of the branch that ended; WEIR_PENDING; -EINVAL: n is 0, or
  * more than INT_MAX.
  *
- * The task that ctx belongs to. Spends a unit of budget, besides what the
- * branches spend.
+ * The task that ctx belongs to. Spends a unit of budget when it ends, besides what
+ * the branches spend. When one of them leaves no budget, the next turn begins
+ * with the branch behind it.
  */
 WEIR_API int
 weir_select_first(struct weir_context *ctx, struct weir_select *select,

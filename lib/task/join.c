@@ -110,13 +110,17 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 
 	if (unlikely(context_is_spent(ctx)))
 		return weir_context_spend(ctx, 1);
-	context_charge(ctx, 1);
 	word = state_load(&t->state);
-	if (likely(word & STATE_COMPLETE))
+	if (likely(word & STATE_COMPLETE)) {
+		context_charge(ctx, 1);
 		return take(t, result);
+	}
 	/* What is awaited is what comes next: no need to be woken. */
-	if (context_next(ctx) == t && !(word & STATE_JOIN_WAKER))
+	if (context_next(ctx) == t && !(word & STATE_JOIN_WAKER)) {
+		/* So that a turn of such looks ends. */
+		context_charge(ctx, 1);
 		return context_look_behind_next(ctx);
+	}
 	return await_end(ctx, t, result);
 }
 

@@ -29,6 +29,19 @@ arm(struct weir_context *ctx, struct timers *ts, struct timer *t, uint64_t now,
 	return WEIR_PENDING;
 }
 
+/*
+ * Its time came while it was in. What has been waited for is told with an empty budget,
+ * too: a timeout around something that uses up each budget is in time. It is told
+ * once, since another runtime's clock may be behind that time.
+ */
+static int
+tell_end(struct weir_context *ctx, struct timer *t)
+{
+	t->wheel.due = 0;
+	context_charge(ctx, 1);
+	return 0;
+}
+
 int
 weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		 uint64_t deadline)
@@ -39,7 +52,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 
 	t->begun = false;
 	if (timer_idle(t) && timer_fired(t, ts->clock, deadline))
-		return context_spend(ctx, 1);
+		return tell_end(ctx, t);
 	cycles = weir__clock_cycles(ts->clock, deadline);
 	due = clock_tick_up(ts->clock, cycles);
 	if (!timer_idle(t)) {
@@ -60,13 +73,10 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 static int
 sleep_on(struct weir_context *ctx, struct timer *t)
 {
-	int rc;
-
 	if (!timer_idle(t) && weir__timer_watch(t, ctx))
 		return WEIR_PENDING;
-	rc = context_spend(ctx, 1);
-	t->begun = rc != 0;
-	return rc;
+	t->begun = false;
+	return tell_end(ctx, t);
 }
 
 int

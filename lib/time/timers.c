@@ -118,14 +118,6 @@ weir__timers_fetch(struct timers *ts)
 	lock_release(&ts->lock);
 }
 
-/* With the lock. */
-static void
-put(struct timers *ts, struct timer *t, uint64_t due)
-{
-	weir__wheel_insert(&ts->wheel, &t->wheel, due);
-	atomic_ptr_store(&t->in, ts, RELAXED);
-}
-
 void
 weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
 		struct weir_waker *waiter)
@@ -133,7 +125,8 @@ weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
 	t->waiter = waiter;
 	lock_acquire(&ts->lock);
 	wheel_catch_up(&ts->wheel, now);
-	put(ts, t, due);
+	weir__wheel_insert(&ts->wheel, &t->wheel, due);
+	atomic_ptr_store(&t->in, ts, RELAXED);
 	tell_due(ts);
 	lock_release(&ts->lock);
 }
@@ -197,8 +190,11 @@ weir__timers_move(struct timers *from, struct timers *to)
 
 	lock_acquire(&first->lock);
 	lock_acquire(&second->lock);
-	while ((w = weir__wheel_take(&from->wheel)) != NULL)
-		put(to, timer_of(w), w->due);
+	while ((w = weir__wheel_take(&from->wheel)) != NULL) {
+		/* `due` stays, which its task may look at. */
+		weir__wheel_put_back(&to->wheel, w);
+		atomic_ptr_store(&timer_of(w)->in, to, RELAXED);
+	}
 	tell_due(from);
 	tell_due(to);
 	lock_release(&second->lock);

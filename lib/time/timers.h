@@ -23,7 +23,8 @@ struct timers {
 
 /* What is inside struct weir_sleep. */
 struct timer {
-	struct wheel_timer wheel; /* under the lock of where it is */
+	/* Under the lock of where it is; `due` is the waiting task's. */
+	struct wheel_timer wheel;
 	/* The struct timers that it is in; NULL: it has been taken out. */
 	struct atomic_ptr in;
 	struct weir_waker *waiter; /* likewise */
@@ -106,7 +107,8 @@ timer_idle(const struct timer *t)
 static inline bool
 timer_fired(const struct timer *t, const struct clock *c, uint64_t deadline)
 {
-	return clock_ns(c, t->wheel.due << c->tick_shift) >= deadline;
+	return t->wheel.due != 0 &&
+	       clock_ns(c, t->wheel.due << c->tick_shift) >= deadline;
 }
 
 /* Has it wake ctx's task; false if its time came meanwhile. */

@@ -42,7 +42,7 @@ weir_clock_resume(struct weir_runtime *rt);
 
 /**
  * Moves a paused clock on, by up to a microsecond more than told. Whoever waited
- * for a time that has come is woken; nobody has run yet when this returns.
+ * for a time that has come is woken; they may run before this returns.
  *
  * @return 0, or -EINVAL when the clock is not paused.
  *
@@ -116,7 +116,9 @@ weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
 enum weir_missed {
 	/** Gives them one after the other, until it has caught up. */
 	WEIR_MISSED_BURST,
-	/** Goes on with a whole period from the late tick. */
+	/**
+	 * Goes on with a whole period from a tick that is late by a period or more.
+	 */
 	WEIR_MISSED_DELAY,
 	/** Leaves them out, and goes on with the next that is due in time. */
 	WEIR_MISSED_SKIP,

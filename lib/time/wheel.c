@@ -178,6 +178,12 @@ void
 weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due)
 {
 	t->due = due;
+	weir__wheel_put_back(w, t);
+}
+
+void
+weir__wheel_put_back(struct wheel *w, struct wheel_timer *t)
+{
 	w->n++;
 	put(w, t, false);
 }

@@ -72,6 +72,9 @@ wheel_catch_up(struct wheel *w, uint64_t now)
 /* One that is due already is taken by the next advance. */
 void
 weir__wheel_insert(struct wheel *w, struct wheel_timer *t, uint64_t due);
+/* One that was taken, for the time that it had. */
+void
+weir__wheel_put_back(struct wheel *w, struct wheel_timer *t);
 
 /* The timer is in this wheel. */
 void

@@ -133,6 +133,8 @@ MODEL(timers_move, "timers move while one is given up and others fire", 2, 1)
 	model_thread("mover", move_all, NULL);
 	model_thread("task", give_up, timer[0]);
 	model_thread("worker", fire_all, there);
+	/* Its task is woken by something else. */
+	model_check(timer[1]->wheel.due != 0);
 	weir__timers_fire(here, 2);
 	model_join_all();
 	weir__timers_fire(there, 2);

@@ -881,6 +881,44 @@ idle_worker_looks_sooner_than_a_busy_one(void **state)
 	close(fd);
 }
 
+/* With one unit of budget left, which a call that has to wait does not spend. */
+static int
+read_sparingly(struct weir_context *ctx, void *state)
+{
+	struct weir_fd *f = *(struct weir_fd **)state;
+	struct weir_options o;
+	ssize_t n;
+	uint64_t count;
+
+	rig_options(&o, 1);
+	weir_context_spend(ctx, o.budget - 1);
+	n = weir_fd_read(ctx, f, &count, sizeof(count));
+	return n < 0 ? (int)n : WEIR_DONE;
+}
+
+static const struct weir_task_ops sparing_ops = {
+	.name = "sparing",
+	.state_size = sizeof(struct weir_fd *),
+	.poll = read_sparingly,
+};
+
+static void
+wait_needs_no_budget(void **state)
+{
+	int fd = make_eventfd(0);
+	struct weir_fd *f = add(fd, 0);
+	struct weir_join *join =
+		weir_task_spawn(rig.rt, &sparing_ops, &f, NULL);
+
+	assert_non_null(join);
+	await_armed(1);
+	raise_fd(fd);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_stats(rig.rt).forced_yields, 0);
+	weir_fd_free(f);
+	close(fd);
+}
+
 static void
 bad_fds_are_refused(void **state)
 {
@@ -992,6 +1030,7 @@ main(void)
 			  1),
 		TEST_WITH(setup_polling,
 			  idle_worker_looks_sooner_than_a_busy_one, 1),
+		TEST(wait_needs_no_budget, 1),
 		TEST(bad_fds_are_refused, 2),
 		TEST(bad_sets_and_waits_are_refused, 2),
 	};

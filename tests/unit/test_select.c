@@ -518,11 +518,20 @@ numbers_that_make_no_sense_are_refused(void **state)
 
 #define CROWD 16
 
+static struct atomic_u32 nobody_aborts;
+
+/* One of the threads aborts every fourth task, the others give. */
 static void *
-give_all(void *arg)
+give_or_abort(void *arg)
 {
+	struct weir_join **joins = arg;
 	unsigned int i;
 
+	if (atomic_u32_exchange(&nobody_aborts, 0, RELAXED) != 0) {
+		for (i = 0; i < CROWD; i += 4)
+			weir_join_abort(joins[i]);
+		return NULL;
+	}
 	for (i = 0; i < N * CROWD; i++)
 		give(i % N);
 	return NULL;
@@ -539,9 +548,8 @@ no_permit_is_lost_in_a_crowd(void **state)
 
 	for (i = 0; i < CROWD; i++)
 		joins[i] = spawn(FIRST);
-	rig_threads(2, give_all, NULL);
-	for (i = 0; i < CROWD; i += 4)
-		weir_join_abort(joins[i]);
+	rig_set(&nobody_aborts, 1);
+	rig_threads(3, give_or_abort, joins);
 	for (i = 0; i < CROWD; i++) {
 		rc = rig_join(joins[i], &end);
 		if (rc == 0)
@@ -554,6 +562,146 @@ no_permit_is_lost_in_a_crowd(void **state)
 		assert_int_equal(waiters(&sems[i]), 0);
 		assert_int_equal(left + taken[i], 2 * CROWD);
 	}
+}
+
+/*
+ * A branch that uses up each budget it gets, as one that drains a queue does, and one
+ * that has ended before.
+ */
+struct unfair {
+	struct weir_select select;
+	bool all;
+	unsigned int polls;
+};
+
+static int
+greedy_poll(struct weir_context *ctx, void *state)
+{
+	while (weir_context_spend(ctx, 1) == 0)
+		;
+	return WEIR_PENDING;
+}
+
+static int
+take_permit(struct weir_context *ctx, void *state)
+{
+	struct weir_wait wait = { 0 };
+
+	return weir_semaphore_acquire(ctx, &sems[0], 1, &wait);
+}
+
+static int
+unfair_poll(struct weir_context *ctx, void *state)
+{
+	static const struct weir_branch unfair[] = { { greedy_poll, NULL },
+						     { take_permit, NULL } };
+	struct unfair *u = state;
+	int rc, rcs[2] = { 1, 1 };
+
+	if (++u->polls > 10)
+		return -ETIME;
+	if (!u->all) {
+		rc = weir_select_first(ctx, &u->select, unfair, 2, u, &rcs[1]);
+		return rc != 1 ? rc : rcs[1];
+	}
+	weir_select_all(ctx, &u->select, unfair, 2, u, WEIR_SELECT_UNTIL_ENDED,
+			rcs);
+	/* The greedy one never ends. */
+	return rcs[1] == 0 ? WEIR_DONE : WEIR_PENDING;
+}
+
+static const struct weir_task_ops unfair_ops = {
+	.name = "unfair",
+	.state_size = sizeof(struct unfair),
+	.poll = unfair_poll,
+};
+
+static void
+branch_that_uses_up_the_budget_is_not_in_the_way(void **state)
+{
+	struct unfair u = { .all = false };
+
+	give(0);
+	give(0);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &unfair_ops, &u, NULL),
+			 0);
+	u.all = true;
+	assert_int_equal(weir_runtime_block_on(rig.rt, &unfair_ops, &u, NULL),
+			 0);
+}
+
+/* More branches than units of budget, each a wait for a task; the last has ended. */
+#define MANY 20
+#define LITTLE 16
+
+struct crowd {
+	struct weir_select select;
+	struct weir_join **joins;
+	unsigned int next;
+	unsigned int polls;
+};
+
+static int
+join_next(struct weir_context *ctx, void *state)
+{
+	struct crowd *c = state;
+
+	return weir_join_poll(ctx, c->joins[c->next++ % MANY], NULL);
+}
+
+static int
+crowd_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_branch each[MANY];
+	struct crowd *c = state;
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < MANY; i++)
+		each[i] = (struct weir_branch){ join_next, NULL };
+	c->next = c->select.begin;
+	if (++c->polls > 10)
+		return -ETIME;
+	i = (unsigned int)weir_select_first(ctx, &c->select, each, MANY, c,
+					    &rc);
+	if (i == (unsigned int)WEIR_PENDING)
+		return WEIR_PENDING;
+	c->joins[i] = NULL;
+	return i == MANY - 1 ? rc : -EBADE;
+}
+
+static const struct weir_task_ops crowd_ops = {
+	.name = "crowd",
+	.state_size = sizeof(struct crowd),
+	.poll = crowd_poll,
+};
+
+static void
+branches_may_be_more_than_units_of_budget(void **state)
+{
+	struct weir_join *joins[MANY];
+	struct crowd c = { .joins = joins };
+	struct weir_runtime *rt;
+	struct weir_options o;
+	unsigned int i;
+
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.budget = LITTLE;
+	o.name = "little";
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	for (i = 0; i < MANY; i++)
+		joins[i] = waiter_spawn(rt, acquire_one, &sems[1]);
+	weir_join_abort(joins[MANY - 1]);
+	assert_int_equal(weir_runtime_block_on(rt, &crowd_ops, &c, NULL),
+			 -ECANCELED);
+	for (i = 0; i < MANY - 1; i++) {
+		weir_join_abort(joins[i]);
+		weir_join_detach(joins[i]);
+	}
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	weir_runtime_free(rt);
 }
 
 #define TEST(name, workers)                                     \
@@ -572,6 +720,8 @@ main(void)
 		TEST(dropped_task_gives_all_back, 2),
 		TEST(branches_that_are_ready_take_turns, 1),
 		TEST(branches_that_are_ready_spend_budget, 1),
+		TEST(branch_that_uses_up_the_budget_is_not_in_the_way, 1),
+		TEST(branches_may_be_more_than_units_of_budget, 1),
 		TEST(branch_without_cancel_keeps_its_place, 1),
 		TEST(all_are_asked_until_each_has_ended, 1),
 		TEST(error_of_one_is_told_when_all_have_ended, 2),

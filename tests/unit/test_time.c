@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/rand.h"
@@ -175,6 +176,28 @@ paused_clock_stands_still(void **state)
 	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
 	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
 	assert_int_equal(weir_clock_advance(rig.rt, 1), 0);
+}
+
+/* Of a counter so slow that nanoseconds are used up before its cycles, too. */
+static void
+time_does_not_begin_again_at_its_end(void **state)
+{
+	static const uint64_t rates[] = { 1000000, 24000000, 999999999,
+					  2599998000 };
+	struct clock c;
+	uint64_t end;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rates); i++) {
+		weir__clock_init(&c);
+		weir__clock_set_rate(&c, rates[i]);
+		assert_int_equal(weir__clock_hold(&c), 0);
+		assert_int_equal(weir__clock_advance(&c, UINT64_MAX), 0);
+		end = clock_ns(&c, clock_now(&c));
+		assert_true(end > UINT64_MAX / NS_PER_S * (NS_PER_S / 8));
+		assert_int_equal(weir__clock_advance(&c, UINT64_MAX), 0);
+		assert_true(clock_ns(&c, clock_now(&c)) >= end);
+	}
 }
 
 /* Times converted there and back differ by a cycle's worth, however long. */
@@ -383,11 +406,8 @@ mixed_step(struct weir_context *ctx, struct mixed_state *s)
 		if (weir_sleep_until(ctx, &s->sleep, s->begin + MS) != 0)
 			return -EBADE;
 		return weir_sleep(ctx, &s->sleep, MS);
-	case 2: /* It has ended, but there is no budget to say so. */
-		while (weir_context_spend(ctx, 1) == 0)
-			;
-		return weir_sleep(ctx, &s->sleep, MS);
-	case 3: /* Now it is told, once; the next takes its own time. */
+	case 2: /* It has ended, which needs no budget; the next takes its own time. */
+		weir_context_spend(ctx, UINT_MAX);
 		if (weir_sleep(ctx, &s->sleep, MS) != 0)
 			return -EBADE;
 		return weir_sleep(ctx, &s->sleep, MS);
@@ -427,7 +447,7 @@ static void
 one_sleep_serves_for_waits_of_both_kinds(void **state)
 {
 	/* How many polls there have been before the clock moves on. */
-	static const unsigned int polls[] = { 1, 2, 4 };
+	static const unsigned int polls[] = { 1, 2, 3 };
 	struct mixed_state s = { .polls = &rig.log.polls };
 	struct weir_join *join;
 	unsigned int i;
@@ -506,6 +526,109 @@ timeout_ends_a_wait(void **state)
 	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
 	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
 	rig_wait_until(rig_get(&rig.log.drops) == 1);
+}
+
+/* A timeout around something that uses up each budget, as draining a queue does. */
+struct drain_state {
+	struct atomic_u32 *polls;
+	struct weir_sleep sleep;
+};
+
+static int
+drain_poll(struct weir_context *ctx, void *state)
+{
+	struct drain_state *s = state;
+	int rc;
+
+	while ((rc = weir_context_spend(ctx, 1)) == 0)
+		;
+	rig_add(s->polls, 1);
+	return weir_timeout(ctx, &s->sleep, MS, rc);
+}
+
+static void
+drain_drop(void *state)
+{
+	weir_sleep_cancel(&((struct drain_state *)state)->sleep);
+}
+
+static const struct weir_task_ops drain_ops = {
+	.name = "drain",
+	.state_size = sizeof(struct drain_state),
+	.poll = drain_poll,
+	.drop = drain_drop,
+};
+
+static void
+timeout_ends_what_leaves_no_budget(void **state)
+{
+	struct drain_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+	uint32_t before;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	join = weir_task_spawn(rig.rt, &drain_ops, &s, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_timers(rig.rt) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	rig_wait_until(rig_timers(rig.rt) == 0);
+	before = rig_get(&rig.log.polls);
+	/* In its next poll. */
+	rig_wait_until(weir_join_ended(join) ||
+		       rig_get(&rig.log.polls) > before + 1000);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+}
+
+/* One sleep, in a task of one runtime after that of another, whose clock is ahead. */
+struct moved_state {
+	struct weir_sleep *sleep;
+	uint64_t deadline;
+};
+
+static int
+moved_poll(struct weir_context *ctx, void *state)
+{
+	struct moved_state *s = state;
+	int rc = weir_sleep_until(ctx, s->sleep, s->deadline);
+
+	if (rc == 0 && weir_clock_now(weir_context_runtime(ctx)) < s->deadline)
+		return -EBADE;
+	return rc;
+}
+
+static const struct weir_task_ops moved_ops = {
+	.name = "moved",
+	.state_size = sizeof(struct moved_state),
+	.poll = moved_poll,
+};
+
+static void
+sleep_may_serve_in_another_runtime(void **state)
+{
+	struct weir_sleep sleep = { 0 };
+	struct moved_state s = { .sleep = &sleep };
+	struct weir_runtime *younger;
+	struct weir_options o;
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.deadline = weir_clock_now(rig.rt) + HOUR;
+	join = weir_task_spawn(rig.rt, &moved_ops, &s, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_timers(rig.rt) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.name = "younger";
+	younger = weir_runtime_create(&o);
+	assert_non_null(younger);
+	s.deadline = weir_clock_now(younger) + MS;
+	assert_int_equal(weir_runtime_block_on(younger, &moved_ops, &s, NULL),
+			 0);
+	assert_int_equal(weir_runtime_shutdown(younger, UINT64_MAX, NULL), 0);
+	weir_runtime_free(younger);
 }
 
 static void
@@ -768,8 +891,11 @@ main(void)
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
 		RIG_TEST(paused_clock_stands_still, 1),
+		RIG_TEST(time_does_not_begin_again_at_its_end, 1),
 		RIG_TEST(conversion_does_not_drift, 1),
 		RIG_TESTS(timeout_ends_a_wait),
+		RIG_TESTS(timeout_ends_what_leaves_no_budget),
+		RIG_TEST(sleep_may_serve_in_another_runtime, 1),
 		RIG_TESTS(wait_that_succeeds_ends_its_timeout),
 		RIG_TESTS(interval_catches_up),
 		RIG_TESTS(interval_goes_on_from_a_late_tick),

@@ -308,6 +308,32 @@ cancel_and_drop(void *arg)
 	return NULL;
 }
 
+/* Leaves no budget each time, as what drains a queue does. */
+static int
+drain_bounded(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	unsigned int *polls = what;
+	int rc;
+
+	while ((rc = weir_context_spend(ctx, 1)) == 0)
+		;
+	if (++*polls > 1000)
+		return -ETIME;
+	return weir_token_bound(ctx, root, wait, rc);
+}
+
+static void
+token_bounds_what_leaves_no_budget(void **state)
+{
+	unsigned int polls = 0;
+
+	weir_token_cancel(root);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, drain_bounded, &polls)),
+		-ECANCELED);
+	assert_int_equal(polls, 1);
+}
+
 static void
 deep_trees_need_no_stack(void **state)
 {
@@ -443,6 +469,7 @@ main(void)
 		TEST(waits_that_are_ready_spend_budget, 1),
 		TEST(token_bounds_a_wait, 1),
 		TEST(token_bounds_a_wait, 2),
+		TEST(token_bounds_what_leaves_no_budget, 1),
 		TEST(deep_trees_need_no_stack, 1),
 		TEST(chain_is_as_long_as_its_handles_are_many, 1),
 		TEST(storm_ends_with_the_root, 1),
