@@ -7,8 +7,8 @@
  * H1 Values below 2^precision have a bucket each. Above, each power of two has
  *    2^precision buckets of one width: the highest bit and the `precision`
  *    bits below it are the bucket's number, the others are dropped.
- * H2 One writer. A reader may miss the latest values; once the writer has
- *    stopped it sees all of them.
+ * H2 One writer. A reader may miss the latest values, but counts none that is above
+ *    the maximum it sees; once the writer has stopped it sees all of them.
  */
 
 #include <errno.h>
@@ -66,6 +66,8 @@ weir__histogram_read(const struct histogram *h, struct weir_histogram *out)
 		out->buckets[i] = atomic_u64_load(&h->buckets[i], RELAXED);
 		out->count += out->buckets[i];
 	}
+	/* [metrics:A1] it is no less than what is counted. */
+	atomic_fence(ACQUIRE);
 	out->max = atomic_u64_load(&h->max, RELAXED);
 }
 

@@ -52,8 +52,11 @@ weir__histogram_init(struct histogram *h, unsigned int precision,
 static inline void
 histogram_record(struct histogram *h, uint64_t value)
 {
-	if (unlikely(value > atomic_u64_load(&h->max, RELAXED)))
+	if (unlikely(value > atomic_u64_load(&h->max, RELAXED))) {
 		atomic_u64_store(&h->max, value, RELAXED);
+		/* [metrics:A1] whoever sees the value counted sees it here, too. */
+		atomic_fence(RELEASE);
+	}
 	if (unlikely(value > h->largest))
 		value = h->largest;
 	atomic_u64_add_owner(&h->buckets[histogram_bucket(value, h->precision)],

@@ -45,7 +45,8 @@ struct weir_worker_stats {
 	 * over its sources.
 	 */
 	uint64_t busy_ns;
-	uint64_t spawned;	  /**< tasks it started */
+	uint64_t spawned;	  /**< tasks it started, those included that a
+				   *   runtime which shuts down refused */
 	unsigned int queue_depth; /**< tasks in its run queue now */
 };
 
@@ -64,7 +65,8 @@ struct weir_node_stats {
 struct weir_runtime_stats {
 	unsigned int workers;	   /**< workers it was created with */
 	unsigned int nodes;	   /**< NUMA nodes they are on */
-	uint64_t spawned;	   /**< tasks and blocking jobs ever started */
+	uint64_t spawned;	   /**< tasks and blocking jobs ever started, or
+				    *   refused by the shutdown */
 	uint64_t live_tasks;	   /**< tasks not ended yet */
 	uint64_t remote_schedules; /**< tasks put into inject queues */
 	uint64_t inject_depth;	   /**< tasks in inject queues now */
