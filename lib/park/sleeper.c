@@ -65,7 +65,7 @@ weir__sleeper_fini(struct sleeper *s)
 		close(s->event_fd);
 }
 
-void
+bool
 weir__sleeper_begin(struct sleeper *s, bool all_threads)
 {
 	s->nb_fired = 0;
@@ -77,8 +77,8 @@ weir__sleeper_begin(struct sleeper *s, bool all_threads)
 	atomic_u32_store(&s->asleep, 1, RELAXED);
 	atomic_fence(SEQ_CST);
 	/* [sleep:F2] the same for those with a light fence. */
-	if (all_threads)
-		weir__membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	return !all_threads ||
+	       weir__membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
 bool

@@ -36,9 +36,10 @@ weir__sleeper_fini(struct sleeper *s);
 
 /*
  * From here on callers wake the driver; it then looks at all that it waits for
- * once more (K1). all_threads: also for those that call after a light fence.
+ * once more (K1). all_threads: also for those that call after a light fence. False:
+ * the kernel refuses that now, as when the process has given rights up since it began.
  */
-void
+bool
 weir__sleeper_begin(struct sleeper *s, bool all_threads);
 
 /* Sleeps. False when the time was up. */

@@ -167,7 +167,8 @@ sleep_in_kernel(struct core *c)
 		return;
 	}
 	/* A short one is a poller's pause: no need to disturb all threads. */
-	weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS);
+	if (!weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS))
+		timeout_ms = SHORT_SLEEP_MS;
 	timeout_ms = weir__source_set_sleep(&w->sources, timeout_ms);
 	if (timeout_ms > 0 && !has_reason_to_wake(c)) {
 		/* Not stuck: nobody need poll our sources for us. */

@@ -76,6 +76,8 @@ __wrap_weir__membarrier(int command)
 	if (kernel.no_membarrier)
 		return -ENOSYS;
 	if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
+		if (kernel.no_barriers)
+			return -EPERM;
 		rig_add(&kernel.membarriers, 1);
 		hook = atomic_ptr_exchange(&kernel.at_membarrier, NULL,
 					   ACQ_REL);

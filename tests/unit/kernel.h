@@ -18,6 +18,7 @@ struct kernel {
 	/* Long sleeps have no end: a wake-up that is lost stays lost. */
 	struct atomic_u32 patient;
 	bool no_membarrier;
+	bool no_barriers; /* it is there, but refused when it is to be used */
 	bool power_pause; /* the CPU has TPAUSE */
 	/* Called once, when a worker has said that it sleeps, before it looks. */
 	struct atomic_ptr at_membarrier; /* a struct kernel_hook */

@@ -58,6 +58,17 @@ setup_without_membarrier(void **state)
 	return 0;
 }
 
+/* As under a filter for system calls that came when the runtime was there. */
+static int
+setup_refused_barriers(void **state)
+{
+	begin(state);
+	kernel.no_barriers = true;
+	rig.rt = kernel_runtime((unsigned int)(uintptr_t)*state,
+				WEIR_PARK_INTERRUPT);
+	return 0;
+}
+
 static int
 teardown(void **state)
 {
@@ -958,6 +969,8 @@ main(void)
 		TESTS(storm_of_wakes_loses_none),
 		TEST_IN(without_membarrier_all_sleeps_are_short,
 			setup_without_membarrier, 2),
+		TEST_IN(without_membarrier_all_sleeps_are_short,
+			setup_refused_barriers, 2),
 		TEST(with_membarrier_they_are_long_and_pay_for_it, 2),
 		TEST(sleepers_guard_a_busy_worker, 2),
 		TEST(worker_that_wakes_into_a_long_task_is_seen_to_be_stuck, 1),
