@@ -19,6 +19,7 @@
  * S3 `armed` is the number of waiters. A poller that misses it comes back in its
  *    next round: no wake-up hangs on one look.
  * S4 After close, the error is in place before the waiter is woken.
+ * S5 Who waits for the readers of a runtime is a reader of none.
  */
 
 #include <errno.h>
@@ -260,13 +261,15 @@ replace_array(struct source_set *s, const struct weir_source *gone,
 
 /*
  * Waits until nobody looks at what was unpublished. Without the mutex: a
- * worker that waited for it would never come to a quiescent state.
+ * worker that waited for it would never come to a quiescent state. Nor may a
+ * worker that waits here be waited for, by another that does so: what it runs is
+ * a task, which holds no array, so it leaves the readers meanwhile (S5).
  */
 static void
 retire_arrays(struct source_registry *r, struct source_array **old,
 	      unsigned int n)
 {
-	bool any = false;
+	bool any = false, left;
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
@@ -279,7 +282,10 @@ retire_arrays(struct source_registry *r, struct source_array **old,
 	 * miss a worker that comes online, and it what we unpublished.
 	 */
 	atomic_fence(SEQ_CST);
-	rte_rcu_qsbr_synchronize(r->qsbr, weir__qsbr_id(r));
+	left = weir__reader_leave();
+	rte_rcu_qsbr_synchronize(r->qsbr, RTE_QSBR_THRID_INVALID);
+	if (left)
+		weir__reader_return();
 	/* It waited for the readers' quiescent states. */
 	race_acquire(&r->qsbr);
 	for (i = 0; i < n; i++)

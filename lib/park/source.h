@@ -219,8 +219,13 @@ weir__source_set_close(struct source_set *s);
 struct source_set *
 weir__runtime_source_set(struct weir_runtime *rt, unsigned int worker);
 
-/* The calling worker's reader id, or RTE_QSBR_THRID_INVALID. */
-unsigned int
-weir__qsbr_id(const struct source_registry *r);
+/*
+ * The calling thread's worker, of whatever runtime, is no reader of arrays for a
+ * while. False: it was none.
+ */
+bool
+weir__reader_leave(void);
+void
+weir__reader_return(void);
 
 #endif

@@ -566,14 +566,30 @@ weir__worker_main(void *arg)
 	return 0;
 }
 
-unsigned int
-weir__qsbr_id(const struct source_registry *r)
+bool
+weir__reader_leave(void)
 {
 	const struct core *c = weir__core;
+	struct rte_rcu_qsbr *qsbr;
 
-	if (c != NULL && &c->worker->rt->sources == r)
-		return c->worker->index;
-	return RTE_QSBR_THRID_INVALID;
+	if (c == NULL)
+		return false;
+	qsbr = c->worker->rt->sources.qsbr;
+	/* Its runtime ends. */
+	if (qsbr->qsbr_cnt[c->worker->index].cnt == __RTE_QSBR_CNT_THR_OFFLINE)
+		return false;
+	race_release(&c->worker->rt->sources.qsbr); /* as in a poll */
+	rte_rcu_qsbr_thread_offline(qsbr, c->worker->index);
+	return true;
+}
+
+void
+weir__reader_return(void)
+{
+	const struct worker *w = weir__core->worker;
+
+	/* [park:F1] its fence. */
+	rte_rcu_qsbr_thread_online(w->rt->sources.qsbr, w->index);
 }
 
 struct timers *

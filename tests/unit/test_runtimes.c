@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "weir_event.h"
 
 enum {
 	ONE,
@@ -317,6 +318,49 @@ worker_may_not_block_on_any_runtime(void **state)
 	rig_wait_until(rig_get(&seen.drops) == RUNTIMES * RUNTIMES);
 }
 
+/* Once one of each runtime is in its poll, makes and frees a source of another's. */
+struct changer {
+	unsigned int other;
+	struct atomic_u32 *inside;
+};
+
+static int
+changer_poll(struct weir_context *ctx, void *state)
+{
+	struct changer *s = state;
+	struct weir_event *event;
+
+	rig_add(s->inside, 1);
+	rig_wait_until(rig_get(s->inside) == RUNTIMES);
+	event = weir_event_create(rts[s->other], 0);
+	if (event == NULL)
+		return -EINVAL;
+	weir_event_free(event);
+	return WEIR_DONE;
+}
+
+/* S5: each waits for the readers of one runtime, and is one of another. */
+static void
+workers_change_each_others_sources(void **state)
+{
+	const struct weir_task_ops ops = {
+		.name = "changer",
+		.state_size = sizeof(struct changer),
+		.poll = changer_poll,
+	};
+	struct atomic_u32 inside = { 0 };
+	struct weir_join *joins[RUNTIMES];
+	struct changer s = { .inside = &inside };
+	unsigned int i;
+
+	for (i = 0; i < RUNTIMES; i++) {
+		s.other = (i + 1) % RUNTIMES;
+		joins[i] = weir_task_spawn(rts[i], &ops, &s, NULL);
+	}
+	for (i = 0; i < RUNTIMES; i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+}
+
 #define THREADS 6u
 #define ROUNDS 40u
 
@@ -358,6 +402,7 @@ main(void)
 		TEST(task_outlives_a_driven_runtime_that_awaits_it),
 		TEST(driven_task_outlives_the_runtime_that_awaits_it),
 		TEST(worker_may_not_block_on_any_runtime),
+		TEST(workers_change_each_others_sources),
 		TEST(threads_block_on_all_runtimes_at_once),
 	};
 
