@@ -8,7 +8,9 @@
  * for does not come up again and again.
  *
  * E1 What has come for a side is in its `ready` until a task of that side takes
- *    it: one that is cancelled in between takes nothing along.
+ *    it: one that is cancelled in between takes nothing along. Without
+ *    WEIR_FD_EDGE that is so if one waited; else the next wait asks epoll anew,
+ *    since by then it may be so no more.
  * E2 Without WEIR_FD_EDGE, epoll waits for what the waiters want, and for
  *    nothing if there are none.
  * E3 Who is woken from one side is in no place of the other.
@@ -94,10 +96,12 @@ weir__fd_tell(struct weir_fd *f, uint32_t events)
 	for (i = 0; i < SIDES; i++) {
 		struct fd_side *side = &f->sides[i];
 
-		side->ready |= events & (side_events[i] | ERRORS);
-		if (side->ready & (side->wants | ERRORS))
-			woken |= wake(f, i);
+		if (is_edge(f) || side->waiter != NULL)
+			side->ready |= events & (side_events[i] | ERRORS);
 	}
+	for (i = 0; i < SIDES; i++)
+		if (f->sides[i].ready & (f->sides[i].wants | ERRORS))
+			woken |= wake(f, i);
 	for (i = 0; i < SIDES; i++)
 		waits |= f->sides[i].waiter != NULL;
 	/* One of two: what is wrong with the fd, its next wait is told. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,6 +360,37 @@ one_that_waits_for_both_is_in_no_place_after_either(void **state)
 		weir_fd_free(f);
 		close_pair(fds);
 	}
+}
+
+/* E1: a socket that is not connected yet is hung up, whatever it is asked. */
+static void
+hang_up_from_before_a_wait_is_not_told(void **state)
+{
+	struct sockaddr_in here = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(here);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int other = make_eventfd(1);
+	struct weir_fd *f = add(fd, 0), *g = add(other, 0);
+
+	/* Found together with the hang-up, which nobody waits for. */
+	expect(spawn_waiter(g, EPOLLIN), EPOLLIN);
+	assert_return_code(bind(listener, (struct sockaddr *)&here, len),
+			   errno);
+	assert_return_code(listen(listener, 1), errno);
+	assert_return_code(
+		getsockname(listener, (struct sockaddr *)&here, &len), errno);
+	if (connect(fd, (struct sockaddr *)&here, len) < 0)
+		assert_int_equal(errno, EINPROGRESS);
+	expect(spawn_waiter(f, EPOLLOUT), EPOLLOUT);
+	weir_fd_free(g);
+	weir_fd_free(f);
+	close(other);
+	close(fd);
+	close(listener);
 }
 
 static void
@@ -1014,6 +1046,7 @@ main(void)
 		TESTS(cancelled_waiter_gives_its_place_up),
 		TESTS(one_waits_to_read_and_one_to_write),
 		TESTS(one_that_waits_for_both_is_in_no_place_after_either),
+		TESTS(hang_up_from_before_a_wait_is_not_told),
 		TESTS(hang_up_is_told_to_both_sides),
 		TESTS(close_wakes_the_waiters_with_its_error),
 		TESTS(close_of_the_set_wakes_all),
