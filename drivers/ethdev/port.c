@@ -7,7 +7,13 @@
  *
  * P1 An entry is on the list from creation to the beginning of its queue's
  *    end; both take the mutex, so a report never meets a freed source.
+ * P2 Of queues whose interrupt is the same fd, the first sleeps by it and the
+ *    others are polled: it is in one worker's epoll set at a time, and ethdev says
+ *    to the second that all is well.
  */
+
+/* For rte_eth_dev_conf_get(). */
+#define ALLOW_EXPERIMENTAL_API
 
 #include <errno.h>
 #include <pthread.h>
@@ -83,6 +89,33 @@ is_known(uint16_t port, uint16_t queue)
 	return false;
 }
 
+/* P2 */
+static bool
+is_others_interrupt(const struct rxq_entry *e)
+{
+	const struct rxq_entry *other;
+	int fd;
+
+	TAILQ_FOREACH(other, &entries, link) {
+		if (other->port != e->port || !other->interrupts)
+			continue;
+		fd = rte_eth_dev_rx_intr_ctl_q_get_fd(e->port, e->queue);
+		if (fd >= 0 && fd == rte_eth_dev_rx_intr_ctl_q_get_fd(
+					     e->port, other->queue))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_interrupts(const struct rxq_entry *e)
+{
+	struct rte_eth_conf conf;
+
+	return rte_eth_dev_conf_get(e->port, &conf) == 0 &&
+	       conf.intr_conf.rxq != 0 && !is_others_interrupt(e);
+}
+
 static void
 stop_watching(uint16_t port)
 {
@@ -121,8 +154,10 @@ weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
 		rc = -EBUSY;
 	else if (is_first_of_port(port))
 		rc = start_watching(port);
-	if (rc == 0)
+	if (rc == 0) {
+		e->interrupts = has_interrupts(e);
 		TAILQ_INSERT_TAIL(&entries, e, link);
+	}
 	pthread_mutex_unlock(&mutex);
 	return rc;
 }

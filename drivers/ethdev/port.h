@@ -14,9 +14,13 @@ struct rxq_entry {
 	struct weir_source *source;
 	uint16_t port;
 	uint16_t queue;
+	bool interrupts; /* the queue has one for itself */
 };
 
-/* 0, -EBUSY if the queue is a source already, or what ethdev says. */
+/*
+ * Finds out whether it has an interrupt, too. 0, -EBUSY if the queue is a source
+ * already, or what ethdev says.
+ */
 int
 weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
 	       uint16_t queue);

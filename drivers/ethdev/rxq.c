@@ -19,9 +19,6 @@
  * too: net_tap raises it before its receive function gives the packet.
  */
 
-/* For rte_eth_dev_conf_get(). */
-#define ALLOW_EXPERIMENTAL_API
-
 #include <errno.h>
 
 #include <rte_errno.h>
@@ -37,7 +34,6 @@ struct weir_rxq {
 	uint16_t port;
 	uint16_t queue;
 	uint16_t burst;
-	bool interrupts; /* the port is configured for them */
 	/* The stash: pkts[first] to pkts[end - 1]. */
 	uint16_t first;
 	uint16_t end;
@@ -82,7 +78,7 @@ rxq_sleep(void *priv, int epfd)
 	struct weir_rxq *rxq = priv;
 	int rc;
 
-	if (!rxq->interrupts)
+	if (!rxq->entry.interrupts)
 		return -ENOTSUP;
 	rc = rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, epfd,
 				       RTE_INTR_EVENT_ADD, weir_source_of(rxq));
@@ -134,15 +130,6 @@ queue_exists(uint16_t port, uint16_t queue)
 	       queue < info.nb_rx_queues;
 }
 
-static bool
-has_interrupts(uint16_t port)
-{
-	struct rte_eth_conf conf;
-
-	return rte_eth_dev_conf_get(port, &conf) == 0 &&
-	       conf.intr_conf.rxq != 0;
-}
-
 struct weir_rxq *
 weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 		unsigned int worker, uint16_t burst)
@@ -162,7 +149,6 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 	rxq->port = port;
 	rxq->queue = queue;
 	rxq->burst = burst;
-	rxq->interrupts = has_interrupts(port);
 	rc = weir__port_add(&rxq->entry, weir_source_of(rxq), port, queue);
 	if (rc < 0) {
 		weir_source_free(rxq);
@@ -177,6 +163,8 @@ weir_rxq_free(struct weir_rxq *rxq)
 {
 	if (rxq == NULL)
 		return;
+	/* P2 of port.c: its worker is awake before another may have the interrupt. */
+	weir_source_close(weir_source_of(rxq), ESHUTDOWN);
 	weir__port_remove(&rxq->entry);
 	weir_source_free(rxq);
 }

@@ -36,7 +36,8 @@ struct weir_txq;
  *
  * Its worker can sleep while a task waits for packets (enum weir_park) if the
  * port was configured with intr_conf.rxq and its PMD has RX interrupts; the
- * queue's interrupt is Weir's then.
+ * queue's interrupt is Weir's then. Of queues that share an interrupt, as all of
+ * a port do with UIO, the first has it, and the others are polled.
  *
  * Any thread. The port must have been started.
  */

@@ -12,6 +12,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "park/source.h"
 #include "ports.h"
 #include "rig.h"
 #include "weir_ethdev.h"
@@ -327,6 +328,7 @@ forwarding_keeps_order_and_loses_nothing(void **state)
  */
 static struct {
 	bool configured;
+	bool shared; /* by all queues */
 	int fd;
 	int enable_rc;
 	struct rte_epoll_event event;
@@ -340,6 +342,8 @@ __wrap_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf);
 int
 __wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
 				 int op, void *data);
+int
+__wrap_rte_eth_dev_rx_intr_ctl_q_get_fd(uint16_t port, uint16_t queue);
 int
 __wrap_rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue);
 int
@@ -367,6 +371,12 @@ __wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
 	e->epdata.event = EPOLLIN | EPOLLET;
 	e->epdata.data = data;
 	return rte_epoll_ctl(epfd, EPOLL_CTL_ADD, interrupts.fd, e);
+}
+
+int
+__wrap_rte_eth_dev_rx_intr_ctl_q_get_fd(uint16_t port, uint16_t queue)
+{
+	return interrupts.shared ? 0 : queue;
 }
 
 int
@@ -444,6 +454,48 @@ queue_without_interrupts_is_polled(void **state)
 	close_sleeping(rxq);
 }
 
+static bool
+is_polled(struct weir_rxq *rxq)
+{
+	return rig_get(&weir_rxq_source(rxq)->polled);
+}
+
+/* What becomes of the worker's first sleep beside a queue that is waited for. */
+static void
+expect_polled(struct weir_rxq *rxq, bool polled)
+{
+	uint32_t adds = rig_get(&interrupts.adds);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+
+	rig_wait_until(is_polled(rxq) || rig_get(&interrupts.adds) > adds);
+	assert_int_equal(is_polled(rxq), polled);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
+/* port.c, P2 */
+static void
+queues_that_share_an_interrupt_do_not_sleep_by_it_together(void **state)
+{
+	const bool shared[] = { false, true };
+	struct weir_rxq *first, *second;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(shared); i++) {
+		first = open_sleeping(true, 0);
+		interrupts.shared = shared[i];
+		second = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
+		assert_non_null(second);
+		expect_polled(second, shared[i]);
+		/* Who has it goes, and another comes. */
+		weir_rxq_free(first);
+		first = open_rxq(32);
+		weir_rxq_free(second);
+		expect_polled(first, false);
+		close_sleeping(first);
+	}
+}
+
 static void
 interrupt_that_is_refused_is_undone(void **state)
 {
@@ -472,6 +524,8 @@ main(void)
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
 		PORTS_TESTS(packets_wake_a_worker_by_interrupt),
 		PORTS_TESTS(queue_without_interrupts_is_polled),
+		PORTS_TESTS(
+			queues_that_share_an_interrupt_do_not_sleep_by_it_together),
 		PORTS_TESTS(interrupt_that_is_refused_is_undone),
 	};
 
