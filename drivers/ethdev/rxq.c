@@ -12,6 +12,8 @@
  *    PMD is asked again.
  * X3 A packet that was received is with the task, or in the stash, which fini
  *    frees.
+ * X4 A poll asks for as many as any PMD gives some of. A task may ask for fewer; if
+ *    it gets none for that, a poll does.
  *
  * While the home worker sleeps, the queue's interrupt is enabled and its fd is
  * in the worker's epoll set, and at no other time. Adding the fd each time, and
@@ -30,10 +32,15 @@
 #include "weir_ethdev.h"
 #include "weir_source_driver.h"
 
+/* Vector PMDs give nothing to who asks for fewer, and multiples of it. */
+#define RX_MULTIPLE 8
+
+static_assert(WEIR_BURST_MAX % RX_MULTIPLE == 0, "the largest is one");
+
 struct weir_rxq {
 	uint16_t port;
 	uint16_t queue;
-	uint16_t burst;
+	uint16_t room; /* of the stash */
 	/* The stash: pkts[first] to pkts[end - 1]. */
 	uint16_t first;
 	uint16_t end;
@@ -49,7 +56,7 @@ rxq_poll(void *priv)
 	if (rxq->first == rxq->end) {
 		rxq->first = 0;
 		rxq->end =
-			rx_burst(rxq->port, rxq->queue, rxq->pkts, rxq->burst);
+			rx_burst(rxq->port, rxq->queue, rxq->pkts, rxq->room);
 	}
 	return rxq->end - rxq->first;
 }
@@ -134,6 +141,7 @@ struct weir_rxq *
 weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 		unsigned int worker, uint16_t burst)
 {
+	const uint16_t room = RTE_ALIGN_CEIL(burst, RX_MULTIPLE);
 	struct weir_rxq *rxq;
 	int rc;
 
@@ -143,12 +151,12 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 		return NULL;
 	}
 	rxq = weir_source_create(rt, &rxq_ops, worker,
-				 sizeof(*rxq) + burst * sizeof(rxq->pkts[0]));
+				 sizeof(*rxq) + room * sizeof(rxq->pkts[0]));
 	if (rxq == NULL)
 		return NULL;
 	rxq->port = port;
 	rxq->queue = queue;
-	rxq->burst = burst;
+	rxq->room = room;
 	rc = weir__port_add(&rxq->entry, weir_source_of(rxq), port, queue);
 	if (rc < 0) {
 		weir_source_free(rxq);

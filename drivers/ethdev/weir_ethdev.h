@@ -30,7 +30,9 @@ struct weir_txq;
  * Makes a port's receive queue a source of a worker.
  *
  * @param worker  The home worker: it polls the queue.
- * @param burst   Packets that a poll asks for, 1 to WEIR_BURST_MAX.
+ * @param burst   Most packets that a task receives at a time, 1 to WEIR_BURST_MAX.
+ *                Polls ask for the next multiple of 8, since there are PMDs that
+ *                give none to who asks for fewer.
  * @return NULL with rte_errno: EINVAL (no such port, queue, worker or burst),
  * EBUSY (queue is a source already), ENOMEM, ESHUTDOWN.
  *
@@ -63,7 +65,8 @@ weir_rxq_source(struct weir_rxq *rxq);
  * Spends a unit of budget a packet, at least one.
  *
  * @param pkts  Room for n packets; the caller owns what it gets.
- * @param n     1 to the burst given at creation.
+ * @param n     1 to the burst given at creation. Multiples of 8 are best: with
+ *              such a PMD, a task that asks for fewer waits for a poll each time.
  * @return
  *   Number of packets, 1 to n, in the order of the queue; WEIR_PENDING;
  *   -ENETDOWN once after the link went down (call again to wait for packets

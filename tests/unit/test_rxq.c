@@ -146,6 +146,35 @@ packets_are_received_in_order(void **state)
 	}
 }
 
+static eth_rx_burst_t rx_any;
+
+/* As vector PMDs do. */
+static uint16_t
+rx_eights(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	return rx_any(queue, pkts, n - n % 8);
+}
+
+/* X4 */
+static void
+few_are_received_from_who_gives_many_at_a_time(void **state)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports[0]];
+	const uint16_t bursts[] = { 1, 7, 12 };
+	struct weir_rxq *rxq;
+	unsigned int i;
+
+	rx_any = ops->rx_pkt_burst;
+	ops->rx_pkt_burst = rx_eights;
+	for (i = 0; i < RTE_DIM(bursts); i++) {
+		rxq = open_rxq(bursts[i]);
+		arrive(0, 0, 21);
+		expect_received(spawn_receiver(rxq, NULL, bursts[i], 21), 21);
+		weir_rxq_free(rxq);
+	}
+	ops->rx_pkt_burst = rx_any;
+}
+
 static void
 bad_receive_queues_are_refused(void **state)
 {
@@ -515,6 +544,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PORTS_TESTS(packets_are_received_in_order),
+		PORTS_TESTS(few_are_received_from_who_gives_many_at_a_time),
 		PORTS_TEST(bad_receive_queues_are_refused, 2),
 		PORTS_TESTS(queue_is_a_source_once),
 		PORTS_TESTS(port_that_goes_ends_its_queues_only),
