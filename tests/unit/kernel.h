@@ -34,6 +34,7 @@ struct kernel {
 	struct atomic_u32 longest_ms;
 	struct atomic_u32 membarriers;
 	struct atomic_u32 pauses;
+	struct atomic_u32 busy_pauses;	 /* beside tasks to run */
 	struct atomic_u64 longest_pause; /* TSC cycles */
 };
 extern struct kernel kernel;

@@ -722,6 +722,30 @@ pause_without_the_instruction_polls_on(void **state)
 	assert_int_equal(rig_get(&kernel.pauses), 0);
 }
 
+static void
+who_rescues_a_task_runs_it_without_a_pause(void **state)
+{
+	struct atomic_u32 seen = { 0 };
+	struct rig_blockers blockers;
+	struct weir_event *event;
+	struct weir_join *join;
+	struct echo e;
+
+	rig.rt = kernel_runtime(2, WEIR_PARK_PAUSE);
+	event = weir_event_create(rig.rt, 0);
+	assert_non_null(event);
+	e = (struct echo){ event, &seen, 1 };
+	join = weir_task_spawn(rig.rt, &echo_ops, &e, NULL);
+	rig_wait_until(rig_get(&weir_event_source(event)->armed));
+	rig_block_some(&blockers, rig.rt, 1);
+	weir_event_post(event);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_in_range(rig_get(&kernel.pauses), 1, UINT32_MAX);
+	assert_int_equal(rig_get(&kernel.busy_pauses), 0);
+	rig_unblock(&blockers);
+	weir_event_free(event);
+}
+
 static unsigned int
 open_fds(void)
 {
@@ -982,6 +1006,8 @@ main(void)
 		TEST_IN(pause_rests_the_cpu_for_a_bounded_time,
 			begin_with_power_pause, 1),
 		TEST(pause_without_the_instruction_polls_on, 1),
+		TEST_IN(who_rescues_a_task_runs_it_without_a_pause,
+			begin_with_power_pause, 2),
 		TEST_IN(runtime_without_fds_is_refused_and_leaves_none, begin,
 			3),
 		TEST_IN(driver_that_sleeps_is_woken_by_a_waker, setup_current,
