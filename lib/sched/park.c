@@ -25,6 +25,8 @@
  *    meanwhile, so it looks by itself, after growing pauses.
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
+ * Q8 It looks after those who are stuck when it is time, however short its waits
+ *    are: at the begin of one too.
  */
 
 #include <errno.h>
@@ -311,19 +313,19 @@ get_up(struct core *c, bool told)
 
 /* Looks after those who are stuck, when it is time. True: there is something to run. */
 static bool
-rescue_others(struct core *c, uint64_t *near, uint64_t *far)
+rescue_others(struct core *c)
 {
 	const struct weir_runtime *rt = c->worker->rt;
 
-	if (likely(c->last_poll < *near && c->last_poll < *far))
+	if (likely(c->now < c->rescue_near && c->now < c->rescue_far))
 		return false;
-	if (c->last_poll >= *near) {
+	if (c->now >= c->rescue_near) {
 		weir__rescue_neighbours(c);
-		*near = c->last_poll + rt->max_poll_gap;
+		c->rescue_near = c->now + rt->max_poll_gap;
 	}
-	if (c->last_poll >= *far) {
+	if (c->now >= c->rescue_far) {
 		weir__rescue_far(c);
-		*far = c->last_poll + rt->cross_node_age;
+		c->rescue_far = c->now + rt->cross_node_age;
 	}
 	return has_tasks(c);
 }
@@ -336,7 +338,7 @@ weir__park(struct core *c)
 {
 	struct worker *w = c->worker;
 	const struct weir_runtime *rt = w->rt;
-	uint64_t pause = rt->recheck_min, recheck, rescue, far, begin;
+	uint64_t pause = rt->recheck_min, recheck, begin;
 	bool told;
 
 	counter_add(&w->counters, parks, 1);
@@ -353,9 +355,8 @@ weir__park(struct core *c)
 	count_busy(c, c->now);
 	note_idleness(c);
 	begin = c->now;
-	rescue = c->now + rt->max_poll_gap;
-	far = c->now + rt->cross_node_age;
 	recheck = c->now + pause;
+	rescue_others(c);
 	/*
 	 * Who watches has just looked: what it would see now is a push that is half
 	 * done, whose task cannot be taken yet.
@@ -370,7 +371,7 @@ weir__park(struct core *c)
 			recheck = c->last_poll + pause;
 		}
 		/* Who was rescued has waited for long enough. */
-		if (rescue_others(c, &rescue, &far))
+		if (rescue_others(c))
 			continue;
 		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
 			say_asleep(c);

@@ -81,6 +81,9 @@ struct core {
 	uint32_t short_waits; /* in a row, up to the last; see park.c, Q6 */
 	uint64_t idle_polls;  /* tasks polled until then */
 	uint64_t far_after;   /* TSC; see steal.c, V5 */
+	/* TSC of its next looks after those who are stuck, here and on other nodes. */
+	uint64_t rescue_near;
+	uint64_t rescue_far;
 
 	bool lifo_slot;	       /* weir_options.lifo_slot */
 	bool from_slot;	       /* the running task came through the LIFO slot */

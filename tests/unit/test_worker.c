@@ -274,7 +274,7 @@ endless_work_does_not_keep_a_source_waiting(void **state)
 }
 
 static void
-neighbour_serves_the_source_of_a_stuck_worker(void **state)
+expect_service_while_worker_0_is_stuck(void)
 {
 	struct weir_null *null = weir_null_create(rig.rt, 0);
 	struct atomic_u32 taken = { 0 };
@@ -283,7 +283,6 @@ neighbour_serves_the_source_of_a_stuck_worker(void **state)
 	unsigned int worker = 0;
 	struct weir_join *taker;
 	struct rig_blockers b;
-	struct totals sum;
 
 	taker = weir_task_spawn(rig.rt, &taker_ops, &t, NULL);
 	/* Only a source that has a waiter is polled. */
@@ -299,9 +298,70 @@ neighbour_serves_the_source_of_a_stuck_worker(void **state)
 	assert_int_equal(stats.events, 1);
 	assert_int_equal(weir_source_worker(weir_null_source(null)), 0);
 	weir_null_free(null);
+}
+
+static void
+neighbour_serves_the_source_of_a_stuck_worker(void **state)
+{
+	struct totals sum;
+
+	expect_service_while_worker_0_is_stuck();
 	shut_down();
 	sum_up(&sum);
 	assert_int_equal(sum.rescues, 1);
+}
+
+#define GAP_US 20000
+#define TICK_NS (GAP_US * UINT64_C(1000) / 20)
+
+static int
+setup_long_gap(void **state)
+{
+	struct weir_options o;
+
+	memset(&rig, 0, sizeof(rig));
+	rig_options(&o, (unsigned int)(uintptr_t)*state);
+	o.max_poll_gap_us = GAP_US;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	return 0;
+}
+
+struct ticker {
+	struct atomic_u32 *go;
+	struct weir_sleep sleep;
+};
+
+static int
+tick(struct weir_context *ctx, void *state)
+{
+	struct ticker *t = state;
+
+	while (!rig_get(t->go))
+		if (weir_sleep(ctx, &t->sleep, TICK_NS) == WEIR_PENDING)
+			return WEIR_PENDING;
+	return WEIR_DONE;
+}
+
+/* Q8 of park.c: each of its waits ends before it is time to look. */
+static void
+neighbour_whose_waits_are_short_serves_it_too(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "ticker",
+		.state_size = sizeof(struct ticker),
+		.poll = tick,
+	};
+	const struct weir_spawn_attr attr = { .affinity = WEIR_AFFINITY_WORKER,
+					      .worker = 1 };
+	struct ticker t = { .go = &rig.go };
+	struct weir_join *ticker = weir_task_spawn(rig.rt, &ops, &t, &attr);
+
+	assert_non_null(ticker);
+	rig_wait_until(rig_timers(rig.rt) == 1);
+	expect_service_while_worker_0_is_stuck();
+	rig_set(&rig.go, 1);
+	assert_int_equal(rig_join(ticker, NULL), 0);
 }
 
 static void
@@ -389,6 +449,9 @@ main(void)
 		RIG_TESTS(endless_work_does_not_keep_a_source_waiting),
 		RIG_TEST(neighbour_serves_the_source_of_a_stuck_worker, 2),
 		RIG_TEST(neighbour_serves_the_source_of_a_stuck_worker, 3),
+		cmocka_unit_test_prestate_setup_teardown(
+			neighbour_whose_waits_are_short_serves_it_too,
+			setup_long_gap, rig_teardown, (void *)2),
 		RIG_TESTS(counts_are_exact_after_shutdown),
 		RIG_TEST(unknown_workers_have_no_counts, 2),
 		RIG_TESTS(sleeping_workers_wake_up),
