@@ -66,6 +66,21 @@ has_tasks(const struct core *c)
 	       inject_pending(&c->worker->inbox);
 }
 
+/*
+ * Do others want what can be done now? To retire, and to let another return, waits
+ * for the threads that are blocked, each of which comes by a claim.
+ */
+static bool
+is_called(struct core *c)
+{
+	uint32_t wanted = worker_attention(c->worker);
+
+	if (likely(wanted == 0))
+		return false;
+	return (wanted & (ATTENTION_STOP | ATTENTION_CLAIM)) ||
+	       weir__handoff_idle(c);
+}
+
 /* What a worker that waits does; true if it has something to do of its own. */
 static bool
 poll_waiting(struct core *c)
@@ -75,7 +90,7 @@ poll_waiting(struct core *c)
 
 	weir__poll_sources(c, rte_rdtsc(), true);
 	timers = fire_timers(c->worker, c->now, &fired);
-	if (has_tasks(c) || worker_attention(c->worker) != 0)
+	if (has_tasks(c) || is_called(c))
 		return true;
 	/* It has moved some in the wheel, which is work. */
 	if (timers)
@@ -111,8 +126,7 @@ has_reason_to_wake(struct core *c)
 	struct worker *w = c->worker;
 
 	if (has_tasks(c) || weir__idle_claimed(&w->node->idle, w->idle_bit) ||
-	    atomic_u32_load(&w->attention, RELAXED) != 0 ||
-	    policy_now(c) != WEIR_PARK_INTERRUPT ||
+	    is_called(c) || policy_now(c) != WEIR_PARK_INTERRUPT ||
 	    timers_due(&w->timers, clock_now(&w->rt->clock)))
 		return true;
 	if (!weir__work_pending(w))

@@ -453,6 +453,16 @@ check_not_lost(const struct sim_task *t)
 			t->id, task_name(t), w->index);
 }
 
+/* For something that can be done: the rest waits for the threads that are blocked. */
+static bool
+is_called(const struct worker *w)
+{
+	uint32_t wanted = peek32(&w->attention);
+
+	return (wanted & (ATTENTION_STOP | ATTENTION_CLAIM)) != 0 ||
+	       (wanted != 0 && w->handoff.nb_blocked == 0);
+}
+
 /* Q4: who sleeps has been called by nobody. */
 static void
 check_not_called(const struct worker *w)
@@ -461,7 +471,7 @@ check_not_called(const struct worker *w)
 
 	if (!peek32(&w->sleeper.asleep))
 		return;
-	if (peek32(&w->attention) != 0)
+	if (is_called(w))
 		virtual_failed("lost call: worker %u sleeps, and others want "
 			       "%#x of it",
 			       w->index, peek32(&w->attention));

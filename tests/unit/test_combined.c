@@ -263,6 +263,73 @@ worker_comes_back_after_those_that_block_its_stand_in(void **state)
 	let_run(0);
 }
 
+/* Two tasks: the first has to leave the LIFO slot, where nobody can get it. */
+static int
+spread(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct rig_state *s = state;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		weir_join_detach(weir_task_spawn(rt, &rig_done_ops, s, NULL));
+	rig_wait_until(rig_get(&s->log->polls) > 0);
+	return WEIR_DONE;
+}
+
+/* What the worker was called for has to wait: it has seen that, and goes on. */
+static void
+expect_idle_worker(unsigned int worker, unsigned int busy)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spread",
+		.state_size = sizeof(struct rig_state),
+		.poll = spread,
+	};
+	struct worker *w = rig.rt->workers[worker];
+	uint64_t before = counter_get(&w->counters, source_polls);
+
+	rig_wait_until(counter_get(&w->counters, source_polls) > before + 4);
+	/* In the kernel. */
+	if (rig_get(&w->park) == WEIR_PARK_INTERRUPT)
+		rig_wait_until(
+			atomic_u64_load(&w->sources.last_poll, RELAXED) == 0);
+	assert_int_equal(
+		rig_join(rig_spawn_on(rig.rt, busy, &ops, &rig.told), NULL), 0);
+	rig_wait_until(rig_get(&rig.log.drops) == 2);
+}
+
+static void
+stand_in_sleeps_and_steals_while_a_retirement_waits(void **state)
+{
+	struct door d = { .open = { 0 } };
+	struct weir_join *join = spawn_visit(&d);
+	struct change c;
+
+	begin(&c, retire_to_1, 0, ATTENTION_RETIRE);
+	expect_idle_worker(0, 1);
+	rig_set(&d.open, 1);
+	end(&c, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+stand_in_sleeps_and_steals_while_a_return_waits(void **state)
+{
+	struct door d = { .open = { 0 } };
+	struct weir_join *join;
+	struct change c;
+
+	assert_int_equal(weir_worker_add(rig.rt, lcores[SPARE]), SPARE);
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	join = spawn_visit(&d);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	expect_idle_worker(1, SPARE);
+	rig_set(&d.open, 1);
+	end(&c, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
 /* What is in the stand-in's queues when the other comes back: G6. */
 static void
 queued_tasks_follow_a_worker_that_comes_back(void **state)
@@ -415,6 +482,8 @@ main(void)
 		TESTS(bound_tasks_do_not_overtake_a_worker_that_retires),
 		TESTS(bound_tasks_do_not_overtake_a_worker_that_comes_back),
 		TESTS(worker_comes_back_after_those_that_block_its_stand_in),
+		TESTS(stand_in_sleeps_and_steals_while_a_retirement_waits),
+		TESTS(stand_in_sleeps_and_steals_while_a_return_waits),
 		TESTS(queued_tasks_follow_a_worker_that_comes_back),
 		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
 		TESTS(shutdown_overtakes_a_return),
