@@ -532,8 +532,11 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 	c->tuned_tick = c->tick;
 	c->next_look = c->tick + 1;
 	/* For a standby thread the gap began before. */
-	if (driver == DRIVER_HOME)
+	if (driver == DRIVER_HOME) {
 		c->last_poll = c->now;
+		/* It can be stuck in its first task. */
+		atomic_u64_store(&w->sources.last_poll, c->now, RELAXED);
+	}
 	/* A standby thread finds it registered: the reader is the worker. */
 	rte_rcu_qsbr_thread_register(qsbr, w->index);
 	/* [park:F1] its fence. */

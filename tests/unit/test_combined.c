@@ -54,11 +54,12 @@ struct interlude {
 	void (*play)(void);
 };
 static struct atomic_ptr interlude;
+static struct atomic_ptr before_launch;
 
 static void
-play_interlude(void)
+play(struct atomic_ptr *p)
 {
-	struct interlude *i = atomic_ptr_exchange(&interlude, NULL, ACQ_REL);
+	struct interlude *i = atomic_ptr_exchange(p, NULL, ACQ_REL);
 
 	if (i != NULL)
 		i->play();
@@ -72,12 +73,18 @@ enum rte_lcore_state_t
 __real_rte_eal_get_lcore_state(unsigned int lcore);
 enum rte_lcore_state_t
 __wrap_rte_eal_get_lcore_state(unsigned int lcore);
+int
+__real_rte_eal_remote_launch(lcore_function_t *f, void *arg,
+			     unsigned int lcore);
+int
+__wrap_rte_eal_remote_launch(lcore_function_t *f, void *arg,
+			     unsigned int lcore);
 
 /* The worker's part of retiring. */
 void
 __wrap_weir__retire_worker(struct core *c)
 {
-	play_interlude();
+	play(&interlude);
 	__real_weir__retire_worker(c);
 }
 
@@ -85,8 +92,15 @@ __wrap_weir__retire_worker(struct core *c)
 enum rte_lcore_state_t
 __wrap_rte_eal_get_lcore_state(unsigned int lcore)
 {
-	play_interlude();
+	play(&interlude);
 	return __real_rte_eal_get_lcore_state(lcore);
+}
+
+int
+__wrap_rte_eal_remote_launch(lcore_function_t *f, void *arg, unsigned int lcore)
+{
+	play(&before_launch);
+	return __real_rte_eal_remote_launch(f, arg, lcore);
 }
 
 /* A thread that changes the workers, and what came of it. */
@@ -355,6 +369,32 @@ queued_tasks_follow_a_worker_that_comes_back(void **state)
 	assert_int_equal(after.polls - before.polls, RTE_DIM(joins));
 }
 
+static struct weir_join *long_task;
+
+static void
+spawn_long_task(void)
+{
+	long_task = rig_spawn_on(rig.rt, 0, &rig_block_ops, &rig.told);
+}
+
+/* It has not polled by then. */
+static void
+worker_that_comes_back_into_a_long_task_is_seen_to_be_stuck(void **state)
+{
+	static struct interlude spawn = { spawn_long_task };
+	uint64_t last_poll;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	atomic_ptr_store(&before_launch, &spawn, RELEASE);
+	assert_int_equal(weir_worker_add(rig.rt, lcores[0]), 0);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	last_poll = atomic_u64_load(&rig.rt->workers[0]->sources.last_poll,
+				    RELAXED);
+	rig_set(&rig.go, 1);
+	assert_int_equal(rig_join(long_task, NULL), 0);
+	assert_int_not_equal(last_poll, 0);
+}
+
 static void
 shutdown_drops_bound_tasks_behind_the_one_that_runs(void **state)
 {
@@ -485,6 +525,7 @@ main(void)
 		TESTS(stand_in_sleeps_and_steals_while_a_retirement_waits),
 		TESTS(stand_in_sleeps_and_steals_while_a_return_waits),
 		TESTS(queued_tasks_follow_a_worker_that_comes_back),
+		TESTS(worker_that_comes_back_into_a_long_task_is_seen_to_be_stuck),
 		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
 		TESTS(shutdown_overtakes_a_return),
 		TESTS(worker_that_retires_into_a_shutdown_ends_its_tasks),
