@@ -20,6 +20,9 @@
  *    next round: no wake-up hangs on one look.
  * S4 After close, the error is in place before the waiter is woken.
  * S5 Who waits for the readers of a runtime is a reader of none.
+ * S6 One waits for them at a time. DPDK keeps what the last wait has come to, and
+ *    does not look at the readers again for one that began before: of two at a
+ *    time, one would miss a reader that came online behind the other's look.
  */
 
 #include <errno.h>
@@ -283,7 +286,10 @@ retire_arrays(struct source_registry *r, struct source_array **old,
 	 */
 	atomic_fence(SEQ_CST);
 	left = weir__reader_leave();
+	/* S6; whoever waits for it is no reader. */
+	pthread_mutex_lock(&r->waits);
 	rte_rcu_qsbr_synchronize(r->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_unlock(&r->waits);
 	if (left)
 		weir__reader_return();
 	/* It waited for the readers' quiescent states. */

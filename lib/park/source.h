@@ -29,6 +29,7 @@ struct source_array {
 /* Guards changes of all source sets of a runtime. */
 struct source_registry {
 	pthread_mutex_t mutex;
+	pthread_mutex_t waits;	   /* for the readers, one at a time (S6) */
 	struct rte_rcu_qsbr *qsbr; /* the workers are its readers */
 	bool closed;		   /* no more sources */
 };

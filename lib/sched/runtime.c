@@ -220,6 +220,7 @@ destroy(struct weir_runtime *rt)
 	rte_free(rt->places);
 	rte_free(rt->sources.qsbr);
 	pthread_mutex_destroy(&rt->sources.mutex);
+	pthread_mutex_destroy(&rt->sources.waits);
 	pthread_mutex_destroy(&rt->mutex);
 	pthread_cond_destroy(&rt->changed);
 	weir__blocking_fini(rt);
@@ -266,6 +267,7 @@ create_empty(const struct weir_options *options)
 		0;
 	atomic_u64_store(&rt->cells, OWNER, RELAXED);
 	pthread_mutex_init(&rt->sources.mutex, NULL);
+	pthread_mutex_init(&rt->sources.waits, NULL);
 	pthread_mutex_init(&rt->mutex, NULL);
 	TAILQ_INIT(&rt->core_waiters);
 	pthread_condattr_init(&monotonic);

@@ -11,7 +11,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "park/source.h"
 #include "rig.h"
+#include "sched/scheduler.h"
 #include "weir_event.h"
 
 enum {
@@ -318,6 +320,31 @@ worker_may_not_block_on_any_runtime(void **state)
 	rig_wait_until(rig_get(&seen.drops) == RUNTIMES * RUNTIMES);
 }
 
+/* Waits for readers, and those of them that came beside another or as a reader. */
+static struct atomic_u32 readers_awaited, badly;
+
+void
+__real_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader);
+void
+__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader);
+
+void
+__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader)
+{
+	unsigned int i;
+
+	rig_add(&readers_awaited, 1);
+	for (i = 0; i < RUNTIMES; i++)
+		if (rts[i]->sources.qsbr == v &&
+		    pthread_mutex_trylock(&rts[i]->sources.waits) == 0) {
+			pthread_mutex_unlock(&rts[i]->sources.waits);
+			rig_add(&badly, 1);
+		}
+	if (reader != RTE_QSBR_THRID_INVALID)
+		rig_add(&badly, 1);
+	__real_rte_rcu_qsbr_synchronize(v, reader);
+}
+
 /* Once one of each runtime is in its poll, makes and frees a source of another's. */
 struct changer {
 	unsigned int other;
@@ -339,7 +366,7 @@ changer_poll(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
-/* S5: each waits for the readers of one runtime, and is one of another. */
+/* S5 S6: each waits for the readers of one runtime, and is one of another. */
 static void
 workers_change_each_others_sources(void **state)
 {
@@ -359,6 +386,8 @@ workers_change_each_others_sources(void **state)
 	}
 	for (i = 0; i < RUNTIMES; i++)
 		assert_int_equal(rig_join(joins[i], NULL), 0);
+	assert_int_not_equal(rig_get(&readers_awaited), 0);
+	assert_int_equal(rig_get(&badly), 0);
 }
 
 #define THREADS 6u
