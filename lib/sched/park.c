@@ -13,8 +13,8 @@
  * Q3 Idleness is counted from the last task that it ran, so that being woken
  *    for nothing starts no new round of polling.
  * Q4 It sleeps only after it has said so and found nothing then: no task, no
- *    work of others, no claim, no call, no event (sleeper.c, K1), no timer
- *    whose time has come.
+ *    work of others, no claim, no call, no event (sleeper.c, K1); and until its
+ *    first timer at most, be it one that came here meanwhile.
  * Q5 A worker in the kernel guards nobody. So while another of its node is
  *    awake, it sleeps no longer than a poller would go without a look at the
  *    others' queues; and never so long that a worker which got stuck meanwhile
@@ -185,6 +185,8 @@ sleep_in_kernel(struct core *c)
 	/* A short one is a poller's pause: no need to disturb all threads. */
 	if (!weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS))
 		timeout_ms = SHORT_SLEEP_MS;
+	/* Timers may have moved here before that, from a worker that retires. */
+	timeout_ms = time_to_timer(w, timeout_ms);
 	timeout_ms = weir__source_set_sleep(&w->sources, timeout_ms);
 	if (timeout_ms > 0 && !has_reason_to_wake(c)) {
 		/* Not stuck: nobody need poll our sources for us. */

@@ -2,6 +2,7 @@
 
 /* How workers wait, and who wakes them: nobody sleeps beside work. */
 
+#include "kernel.h"
 #include "workers.h"
 
 static void
@@ -57,7 +58,8 @@ MODEL(park_stop, "a worker in the kernel is woken for what others want", 3, 3)
 	end(0);
 }
 
-#define SLEEP_NS 1000000000
+/* Less than a long sleep in the kernel. */
+#define SLEEP_NS 5000000
 
 static int
 sleeping_poll(struct weir_context *ctx, void *state)
@@ -240,5 +242,40 @@ MODEL(far_poller, "a task from outside is taken by another node's poller", 2, 2)
 {
 	begin_far(WEIR_PARK_PAUSE, 0);
 	place(0);
+	end(1);
+}
+
+static bool passed;
+
+static bool
+let_time_pass(void)
+{
+	if (passed)
+		return false;
+	passed = true;
+	kernel_advance(SLEEP_NS + 1000);
+	return true;
+}
+
+/* Worker 0 retires, as move_tasks() of workers.c has it, and is counted no more. */
+MODEL(park_moved_timer, "a worker that goes to the kernel gets a timer", 3, 3)
+{
+	struct worker *from, *to;
+
+	workers_begin(2, WEIR_PARK_INTERRUPT, 0);
+	weir__clock_set_rate(&workers_rt->clock, KERNEL_HZ);
+	atomic_u64_store(&workers_rt->clock.begin, kernel_now(), RELAXED);
+	passed = false;
+	model_when_stuck(let_time_pass);
+	weir__idle_remove_worker(&workers_rt->nodes[0]->idle);
+	from = workers_get(0);
+	to = workers_get(1);
+	workers_enter(0);
+	workers_poll(0, workers_polled_task(0, &sleeping_ops));
+	weir__core = NULL;
+	workers_drive(1);
+	weir__timers_move(&from->timers, &to->timers);
+	atomic_fence(SEQ_CST);
+	sleeper_call(&to->sleeper, RELAXED);
 	end(1);
 }
