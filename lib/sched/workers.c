@@ -187,6 +187,9 @@ weir__worker_let_go(struct core *c)
 	atomic_u32_fetch_and(&w->attention, ~ATTENTION_RETURN, RELAXED);
 	let_return(rt);
 	pthread_mutex_unlock(&rt->mutex);
+	/* What runs next may take long: others can have the rest until then (H3). */
+	weir__schedule_deferred(c);
+	tell_of_all(c);
 }
 
 int

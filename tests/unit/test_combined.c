@@ -369,6 +369,56 @@ queued_tasks_follow_a_worker_that_comes_back(void **state)
 	assert_int_equal(after.polls - before.polls, RTE_DIM(joins));
 }
 
+#define CROWD 100u
+
+/* Fills its worker's queue, and stays. */
+static int
+spawn_crowd(struct weir_context *ctx, void *state)
+{
+	struct rig_state *s = state, crowd[CROWD];
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		crowd[i] = rig.told;
+	weir_task_spawn_burst(weir_context_runtime(ctx), &rig_done_ops, crowd,
+			      CROWD, NULL, NULL);
+	/* As behind many short tasks. */
+	weir__core->next_look = weir__core->tick + 30;
+	rig_add(&s->log->polls, 1);
+	rig_wait_until(rig_get(s->go));
+	return WEIR_DONE;
+}
+
+/* H3 */
+static void
+others_can_have_what_is_queued_when_a_worker_comes_back(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "crowd",
+		.state_size = sizeof(struct rig_state),
+		.poll = spawn_crowd,
+	};
+	struct rig_log log = { .polls = { 0 } };
+	struct atomic_u32 go = { 0 }, go_next = { 0 };
+	struct rig_state first = { .log = &log, .go = &go };
+	struct rig_state next = { .log = &log, .go = &go_next };
+	struct weir_join *first_join, *next_join;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	first_join = rig_spawn(rig.rt, &ops, &first);
+	rig_wait_until(rig_get(&log.polls) == 1);
+	/* From the inject queue, since nothing is queued then. */
+	next_join = rig_spawn(rig.rt, &rig_block_ops, &next);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	rig_set(&go, 1);
+	end(&c, 0);
+	rig_wait_until(rig_get(&rig.log.drops) == CROWD);
+	rig_set(&go_next, 1);
+	assert_int_equal(rig_join(first_join, NULL), 0);
+	assert_int_equal(rig_join(next_join, NULL), 0);
+}
+
 static struct weir_join *long_task;
 
 static void
@@ -525,6 +575,7 @@ main(void)
 		TESTS(stand_in_sleeps_and_steals_while_a_retirement_waits),
 		TESTS(stand_in_sleeps_and_steals_while_a_return_waits),
 		TESTS(queued_tasks_follow_a_worker_that_comes_back),
+		TESTS(others_can_have_what_is_queued_when_a_worker_comes_back),
 		TESTS(worker_that_comes_back_into_a_long_task_is_seen_to_be_stuck),
 		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
 		TESTS(shutdown_overtakes_a_return),
