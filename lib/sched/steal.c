@@ -20,8 +20,6 @@
  *    again, and whoever is told of it at home would find nothing.
  */
 
-#include <limits.h>
-
 #include <rte_cycles.h>
 
 #include "sched/scheduler.h"
@@ -84,12 +82,11 @@ fitting(const struct core *c, unsigned int n)
 	return RTE_MIN(n, room / 2 + 1);
 }
 
-/* Pops as many as fit of n. Returns how many. */
 static unsigned int
-pop_fitting(struct core *c, struct inject *q, unsigned int n,
-	    struct task *tasks[RUN_QUEUE_SIZE / 2])
+pop(struct core *c, struct inject *q, unsigned int n,
+    struct task *tasks[RUN_QUEUE_SIZE / 2])
 {
-	n = weir__inject_pop(q, tasks, fitting(c, n));
+	n = weir__inject_pop(q, tasks, n);
 	if (n > 0)
 		counter_add(&c->worker->counters, injected, n);
 	return n;
@@ -107,7 +104,8 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 
 	if (!inject_pending(q))
 		return NULL;
-	n = pop_fitting(c, q, weir__inject_len(q) / workers + 1, tasks);
+	n = fitting(c, weir__inject_len(q) / workers + 1);
+	n = pop(c, q, n, tasks);
 	if (n == 0)
 		return NULL;
 	weir__schedule_batch(c, tasks + 1, n - 1);
@@ -116,7 +114,7 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	return tasks[0];
 }
 
-/* The same of what came to this worker alone. */
+/* Of what came to this worker alone, and needs no room in its run queue. */
 static struct task *
 take_inbox(struct core *c)
 {
@@ -125,7 +123,7 @@ take_inbox(struct core *c)
 
 	if (!inject_pending(&c->worker->inbox))
 		return NULL;
-	n = pop_fitting(c, &c->worker->inbox, UINT_MAX, tasks);
+	n = pop(c, &c->worker->inbox, RTE_DIM(tasks), tasks);
 	if (n == 0)
 		return NULL;
 	for (i = 1; i < n; i++)

@@ -459,6 +459,66 @@ worker_takes_its_share_of_the_inject_queue(void **state)
 	rig_runtime_free(rt);
 }
 
+static int
+done_at_once(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
+static struct atomic_u32 full;
+static struct atomic_u32 go_on;
+
+/* Fills its worker's queue, and stays. */
+static int
+fill_queue(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "done",
+		.poll = done_at_once,
+	};
+
+	while (weir__run_queue_room_owner(&weir__core->worker->queue) > 0)
+		weir_task_spawn_detached(rt, &ops, NULL, NULL);
+	rig_set(&full, 1);
+	rig_wait_until(rig_get(&go_on));
+	return WEIR_DONE;
+}
+
+/* They do not go there. */
+static void
+worker_takes_all_of_its_inbox_beside_a_full_queue(void **state)
+{
+	static const struct weir_task_ops fill_ops = {
+		.name = "fill",
+		.poll = fill_queue,
+	};
+	static const struct weir_task_ops ops = {
+		.name = "look",
+		.poll = look_at_batch,
+	};
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&batch, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	rig_options(&o, 1);
+	o.inject_interval = 2;
+	start(&o);
+	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+	for (i = 0; i < INJECTED; i++)
+		weir_task_spawn_detached(rt, &ops, NULL, &bound);
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&batch) != 0);
+	rig_runtime_free(rt);
+	/* And the one that has filled the queue. */
+	assert_int_equal(rig_get(&batch), INJECTED + 1);
+}
+
 int
 main(void)
 {
@@ -473,6 +533,8 @@ main(void)
 		cmocka_unit_test(clock_is_read_every_32_turns_at_least),
 		cmocka_unit_test(intervals_tune_themselves_between_waits),
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
+		cmocka_unit_test(
+			worker_takes_all_of_its_inbox_beside_a_full_queue),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
