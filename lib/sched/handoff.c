@@ -83,6 +83,14 @@ disown(void)
 	RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
 }
 
+/* The thread will give the core away, which a standby thread does for good (C2). */
+static void
+tell_stop(const struct core *c, enum driver driver)
+{
+	if (driver != DRIVER_HOME)
+		worker_hook(c->worker, thread_stop);
+}
+
 static void
 add_claim(struct worker *w, struct claim *claim)
 {
@@ -122,6 +130,7 @@ weir__handoff_pass(struct core *c, enum driver driver)
 	struct worker *w = c->worker;
 	struct claim mine;
 
+	tell_stop(c, driver);
 	disown();
 	pthread_mutex_lock(&w->handoff.mutex);
 	if (!give(w))
@@ -141,6 +150,7 @@ weir__handoff_settle(struct core *c, enum driver driver)
 	struct handoff *h = &c->worker->handoff;
 	struct claim mine;
 
+	tell_stop(c, driver);
 	pthread_mutex_lock(&h->mutex);
 	while (driver != DRIVER_HOME || h->nb_blocked > 0) {
 		disown();

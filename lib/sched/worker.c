@@ -554,7 +554,9 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 		else if (until == NULL)
 			weir__retire_worker(c);
 	}
-	worker_hook(w, thread_stop);
+	/* Who has given the core away called it before (handoff.c). */
+	if (weir__core != NULL)
+		worker_hook(w, thread_stop);
 	weir__core = NULL;
 }
 

@@ -310,6 +310,41 @@ hooks_are_told_where_they_are(void **state)
 	assert_int_equal(rig_get(&hooked.wrong), 0);
 }
 
+static void
+await_standby(void *arg)
+{
+	/* The lcore's thread, and the one that drives its worker now. */
+	rig_wait_until(rig_get(&hooked.threads) == 2);
+}
+
+static int
+blocking_poll(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(await_standby, NULL);
+}
+
+static void
+hooks_of_a_standby_thread_are_on_its_worker(void **state)
+{
+	static const struct weir_hooks hooks = {
+		.thread_start = count_thread,
+		.thread_stop = count_thread,
+	};
+	static const struct weir_task_ops ops = { .name = "blocking",
+						  .poll = blocking_poll };
+	struct weir_options o;
+
+	memset(&hooked, 0, sizeof(hooked));
+	rig_options(&o, 1);
+	o.hooks = &hooks;
+	hooked.rt = weir_runtime_create(&o);
+	assert_non_null(hooked.rt);
+	assert_int_equal(weir_runtime_block_on(hooked.rt, &ops, NULL, NULL), 0);
+	rig_runtime_free(hooked.rt);
+	assert_int_equal(rig_get(&hooked.threads), 2 * 2);
+	assert_int_equal(rig_get(&hooked.wrong), 0);
+}
+
 int
 main(void)
 {
@@ -324,6 +359,7 @@ main(void)
 		cmocka_unit_test(
 			who_drives_a_current_thread_runtime_is_its_worker),
 		cmocka_unit_test(hooks_are_told_where_they_are),
+		cmocka_unit_test(hooks_of_a_standby_thread_are_on_its_worker),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
