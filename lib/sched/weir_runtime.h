@@ -279,8 +279,8 @@ weir_runtime_create(const struct weir_options *options);
  * @param report      What is left; may be NULL.
  * @return 0: the lcores are EAL's again; -ETIMEDOUT: a task or a job has not
  * ended yet (call again to go on waiting), and the log names tasks that did not
- * end; -EDEADLK on a worker or in a blocking job of this runtime, which would
- * wait for itself.
+ * end; -EDEADLK on a worker, in a blocking job of this runtime or in a function
+ * that a task of it blocks in, which would wait for themselves.
  *
  * Any thread but those; a second call returns what the first did.
  */
@@ -302,7 +302,8 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * Join handles and wakers that still exist stay valid; the last one to go
  * takes the rest of the memory with it. NULL is legal.
  *
- * Any thread that is not a worker; on one it does nothing.
+ * Any thread from which weir_runtime_shutdown() can be called; on the others it
+ * does nothing.
  */
 WEIR_API void
 weir_runtime_free(struct weir_runtime *rt);
