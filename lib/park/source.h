@@ -220,6 +220,10 @@ weir__source_set_close(struct source_set *s);
 struct source_set *
 weir__runtime_source_set(struct weir_runtime *rt, unsigned int worker);
 
+/* The task whose poll the calling thread is in, or NULL. */
+const struct task *
+weir__task_current(void);
+
 /*
  * The calling thread's worker, of whatever runtime, is no reader of arrays for a
  * while. False: it was none.

@@ -140,6 +140,20 @@ weir_source_place_tell(void *priv, struct weir_waker **place)
 		weir_waker_wake_by_ref(*place);
 }
 
+void
+weir_source_cancel(struct weir_source *source)
+{
+	const struct task *t = weir__task_current();
+	struct weir_waker *gone = NULL;
+
+	lock_acquire(&source->lock);
+	/* It may have been woken meanwhile, and another be there. */
+	if (t != NULL && weir__waker_same(source->waiter, t))
+		gone = leave_place(source->priv, &source->waiter);
+	lock_release(&source->lock);
+	weir_waker_drop(gone);
+}
+
 int
 weir_source_wait_leave(struct weir_context *ctx, void *priv)
 {

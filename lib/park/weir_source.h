@@ -74,6 +74,20 @@ weir_source_close(struct weir_source *source, int error);
 WEIR_API void
 weir_source_alert(struct weir_source *source, int error);
 
+/**
+ * Gives up the calling task's wait on a source, after a timeout for example, or as
+ * the cancel of a branch (weir_select.h). A wait that is not given up keeps the
+ * source polled, and other tasks from waiting, until an event or the task's end;
+ * its task may go on with it at any time. Nothing that has come is lost.
+ *
+ * Does nothing if the task does not wait there; nor for a source that has places
+ * for several waiters (fds, crypto and DMA devices).
+ *
+ * The task, in its poll. In its drop there is no need, and nothing happens.
+ */
+WEIR_API void
+weir_source_cancel(struct weir_source *source);
+
 #ifdef __cplusplus
 }
 #endif

@@ -638,10 +638,16 @@ weir_worker_current(void)
 				    WEIR_WORKER_NONE;
 }
 
+const struct task *
+weir__task_current(void)
+{
+	return weir__core != NULL ? weir__core->ctx.task : NULL;
+}
+
 uint64_t
 weir_task_current(void)
 {
-	const struct task *t = weir__core != NULL ? weir__core->ctx.task : NULL;
+	const struct task *t = weir__task_current();
 
 	return t != NULL ? task_id(t) : WEIR_TASK_NONE;
 }

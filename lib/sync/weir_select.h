@@ -44,10 +44,10 @@ struct weir_branch {
 	int (*poll)(struct weir_context *ctx, void *state);
 
 	/**
-	 * Gives the wait up, as weir_wait_cancel() or weir_sleep_cancel() do:
-	 * what it was given goes to the next. Is called as well when nothing is
-	 * waited for, or the branch has ended. Optional: the wait then goes on,
-	 * and keeps its place in line for the next time.
+	 * Gives the wait up, as weir_wait_cancel(), weir_sleep_cancel() or
+	 * weir_source_cancel() do: what it was given goes to the next. Is called
+	 * as well when nothing is waited for, or the branch has ended. Optional:
+	 * the wait then goes on, and keeps its place in line for the next time.
 	 */
 	void (*cancel)(void *state);
 };

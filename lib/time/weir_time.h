@@ -104,7 +104,7 @@ weir_sleep_cancel(struct weir_sleep *sleep);
  *   rc, unless that is WEIR_PENDING: the sleep has then been ended for the next
  *   use. Else WEIR_PENDING, or -ETIMEDOUT when the time has come first; the
  *   wait itself then goes on and may be called again, or be given up as it
- *   says.
+ *   says; one on a source, as here, by weir_source_cancel().
  *
  * The task that ctx belongs to.
  */

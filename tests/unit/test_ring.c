@@ -178,6 +178,42 @@ teardown(void **state)
 	return rig_teardown(state);
 }
 
+/* Waits for a message, until it is told to give that up, and then to end. */
+struct fickle {
+	struct atomic_u32 *told;
+	struct atomic_ptr *waker; /* leaves one each time that it waits */
+};
+
+enum {
+	TOLD_TO_WAIT,
+	TOLD_TO_GIVE_UP,
+	TOLD_TO_END
+};
+
+static int
+fickle_poll(struct weir_context *ctx, void *state)
+{
+	struct fickle *f = state;
+	void *obj;
+	int rc;
+
+	switch (rig_get(f->told)) {
+	case TOLD_TO_WAIT:
+		rc = weir_ring_recv(ctx, rx, &obj, 1);
+		if (rc != WEIR_PENDING)
+			return -EPROTO;
+		break;
+	case TOLD_TO_GIVE_UP:
+		weir_source_cancel(weir_ring_rx_source(rx));
+		break;
+	default:
+		return WEIR_DONE;
+	}
+	weir_waker_drop(atomic_ptr_exchange(f->waker, weir_context_waker(ctx),
+					    ACQ_REL));
+	return WEIR_PENDING;
+}
+
 /* Another ring in place of the one that setup() made. */
 static void
 change_ring(unsigned int flags, unsigned int rx_flags)
@@ -297,6 +333,46 @@ ring_whose_producers_do_not_notify_is_polled(void **state)
 		assert_false(kernel_asleep(rig.rt, last_worker()));
 		assert_int_equal(rte_ring_enqueue(ring, message(i)), 0);
 	}
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+/* Others can wait, the worker can sleep, and nobody else's wait ends by it. */
+static void
+wait_that_is_given_up_leaves_its_place(void **state)
+{
+	const struct weir_task_ops ops = {
+		.name = "fickle",
+		.state_size = sizeof(struct fickle),
+		.poll = fickle_poll,
+	};
+	struct atomic_u32 told = { TOLD_TO_WAIT };
+	struct atomic_ptr waker = { 0 };
+	const struct fickle s = { &told, &waker };
+	struct weir_join *join, *other;
+	struct weir_source *source;
+	struct weir_waker *w;
+
+	change_ring(0, 0);
+	source = weir_ring_rx_source(rx);
+	join = weir_task_spawn(rig.rt, &ops, &s, NULL);
+	w = rig_take_waker(&waker);
+	assert_int_equal(rig_get(&source->armed), 1);
+	rig_set(&told, TOLD_TO_GIVE_UP);
+	weir_waker_wake(w);
+	w = rig_take_waker(&waker);
+	assert_int_equal(rig_get(&source->armed), 0);
+	rig_wait_until(kernel_asleep(rig.rt, last_worker()));
+	other = spawn_taker(rx, 1, 2);
+	await_armed(source);
+	weir_waker_wake(w);
+	w = rig_take_waker(&waker);
+	assert_int_equal(rig_get(&source->armed), 1);
+	assert_int_equal(rte_ring_enqueue(ring, message(1)), 0);
+	assert_int_equal(rig_join(other, NULL), 0);
+	/* Nor is there anything to give up outside of a task. */
+	weir_source_cancel(source);
+	rig_set(&told, TOLD_TO_END);
+	weir_waker_wake(w);
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
@@ -583,6 +659,7 @@ main(void)
 		TESTS(post_wakes_a_worker_that_sleeps),
 		TESTS(notify_wakes_a_worker_that_sleeps),
 		TESTS(ring_whose_producers_do_not_notify_is_polled),
+		TESTS(wait_that_is_given_up_leaves_its_place),
 		TESTS(sender_waits_while_the_ring_is_full),
 		TESTS(tasks_send_to_each_other_in_order),
 		TESTS(every_message_is_received_once),
