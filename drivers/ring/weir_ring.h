@@ -33,6 +33,9 @@ struct weir_ring_tx;
  * Whoever enqueues calls weir_ring_notify() behind it, or enqueues with
  * weir_ring_post_burst(). So it is a thread of this process. The worker can then
  * sleep while a task waits; without this flag it polls.
+ *
+ * Both notify one source. Where several share a ring, each with this flag has to be
+ * notified: the others' workers sleep on, even if no task waits for the first.
  */
 #define WEIR_RING_NOTIFIES (1u << 0)
 
@@ -86,7 +89,7 @@ weir_ring_recv(struct weir_context *ctx, struct weir_ring_rx *rx, void **objs,
 	       unsigned int n);
 
 /**
- * Enqueues messages and notifies.
+ * Enqueues messages and notifies this source.
  *
  * @return How many the ring took, the first ones, 0 if it is full.
  *
