@@ -10,6 +10,8 @@
  * P2 Of queues whose interrupt is the same fd, the first sleeps by it and the
  *    others are polled: it is in one worker's epoll set at a time, and ethdev says
  *    to the second that all is well.
+ * P3 Nobody waits for the mutex or for a source in a PMD's receive function, whose
+ *    caller has a source. PMDs report link changes there too.
  */
 
 /* For rte_eth_dev_conf_get(). */
@@ -18,10 +20,12 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <rte_alarm.h>
 #include <rte_ethdev.h>
 
 #include "port.h"
 #include "weir_ethdev.h"
+#include "weir_runtime.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, rxq_entry) entries = TAILQ_HEAD_INITIALIZER(entries);
@@ -54,16 +58,28 @@ on_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 	return 0;
 }
 
+static void
+tell_down(void *port)
+{
+	weir_port_link((uint16_t)(uintptr_t)port, false);
+}
+
 static int
 on_link(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
 	struct rte_eth_link link;
 
 	RTE_SET_USED(event);
-	RTE_SET_USED(arg);
 	RTE_SET_USED(ret);
-	if (rte_eth_link_get_nowait(port, &link) == 0)
-		weir_port_link(port, link.link_status == RTE_ETH_LINK_UP);
+	arg = (void *)(uintptr_t)port;
+	if (rte_eth_link_get_nowait(port, &link) != 0 ||
+	    link.link_status == RTE_ETH_LINK_UP)
+		return 0;
+	/* P3. Without memory for the alarm it goes untold. */
+	if (weir_worker_current() != WEIR_WORKER_NONE)
+		rte_eal_alarm_set(1, tell_down, arg);
+	else
+		tell_down(arg);
 	return 0;
 }
 

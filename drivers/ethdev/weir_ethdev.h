@@ -148,7 +148,8 @@ weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);
  * port themselves call it before they stop the port. When it returns, no worker
  * is inside the PMD's receive function for that port.
  *
- * Any thread.
+ * Any thread, but not from inside a receive function, as ethdev's callbacks for
+ * received packets are.
  */
 WEIR_API void
 weir_port_gone(uint16_t port);
@@ -159,7 +160,7 @@ weir_port_gone(uint16_t port);
  * Called on its own for PMDs with link interrupts; others are for the
  * application to watch.
  *
- * Any thread.
+ * Threads as above.
  */
 WEIR_API void
 weir_port_link(uint16_t port, bool up);

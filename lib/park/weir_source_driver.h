@@ -45,7 +45,8 @@ struct weir_source_ops {
 	 * not, -errno when the source is broken: it is then closed with that
 	 * error.
 	 *
-	 * With the lock held, on a worker; only while a task waits.
+	 * With the lock held, on a worker; only while a task waits. So neither
+	 * this nor what it calls may close or alert a source.
 	 */
 	int (*poll)(void *priv);
 

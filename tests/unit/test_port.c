@@ -41,12 +41,13 @@ report(uint16_t port, enum rte_eth_event_type event)
 				     NULL);
 }
 
+static struct atomic_u32 downs; /* that tasks were told of */
+
 /* Frees what it receives until it has enough, or there is an error. */
 struct drain {
 	struct weir_rxq *rxq;
 	struct atomic_u32 *taken;
 	uint32_t wanted;
-	uint32_t downs;
 };
 
 static int
@@ -59,7 +60,7 @@ drain_poll(struct weir_context *ctx, void *state)
 	while (rig_get(d->taken) < d->wanted) {
 		n = weir_rxq_recv(ctx, d->rxq, pkts, BURST);
 		if (n == -ENETDOWN) {
-			d->downs++;
+			rig_add(&downs, 1);
 			continue;
 		}
 		if (n < 0)
@@ -74,7 +75,6 @@ static const struct weir_task_ops drain_ops = {
 	.name = "drain",
 	.state_size = sizeof(struct drain),
 	.poll = drain_poll,
-	.result_size = sizeof(struct drain),
 };
 
 static struct weir_join *
@@ -120,8 +120,8 @@ link_event_tells_the_queues_of_the_port(void **state)
 	struct atomic_u32 taken = { 0 };
 	struct weir_rxq *rxq = open_rxq(ports[0]);
 	struct weir_join *join = spawn_drain(rxq, &taken, 1);
-	struct drain end;
 
+	rig_set(&downs, 0);
 	/* Down twice, of which the task may see one, and up. */
 	assert_int_equal(rte_eth_dev_set_link_down(ports[0]), 0);
 	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
@@ -129,9 +129,50 @@ link_event_tells_the_queues_of_the_port(void **state)
 	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
 	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
 	arrive(0, 0, 1);
-	assert_int_equal(rig_join(join, &end), 0);
-	assert_in_range(end.downs, 1, 2);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_in_range(rig_get(&downs), 1, 2);
 	weir_rxq_free(rxq);
+}
+
+static eth_rx_burst_t rx_any;
+static struct atomic_u32 reports;
+
+/* Finds that the link is down: when the task looks, and then when a worker polls. */
+static uint16_t
+rx_that_reports(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	const bool in_task = weir_task_current() != WEIR_TASK_NONE;
+	const uint32_t told = rig_get(&downs);
+
+	if (told < 2 && rig_get(&reports) == told && in_task == (told == 0)) {
+		rig_add(&reports, 1);
+		report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	}
+	return rx_any(queue, pkts, n);
+}
+
+/* port.c, P3 */
+static void
+link_event_may_come_from_inside_the_receive_function(void **state)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports[0]];
+	struct atomic_u32 taken = { 0 };
+	struct weir_rxq *rxq;
+	struct weir_join *join;
+
+	rig_set(&downs, 0);
+	rig_set(&reports, 0);
+	assert_int_equal(rte_eth_dev_set_link_down(ports[0]), 0);
+	rx_any = ops->rx_pkt_burst;
+	ops->rx_pkt_burst = rx_that_reports;
+	rxq = open_rxq(ports[0]);
+	join = spawn_drain(rxq, &taken, 1);
+	rig_wait_until(rig_get(&downs) == 2);
+	arrive(0, 0, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_rxq_free(rxq);
+	ops->rx_pkt_burst = rx_any;
+	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
 }
 
 static void *
@@ -257,6 +298,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		PORTS_TESTS(removal_event_ends_the_queues_of_the_port),
 		PORTS_TESTS(link_event_tells_the_queues_of_the_port),
+		PORTS_TESTS(
+			link_event_may_come_from_inside_the_receive_function),
 		PORTS_TEST(removal_event_never_meets_a_freed_queue, 2),
 		PORTS_TEST(port_is_removed_under_traffic, 2),
 		PORTS_TEST(queue_whose_pool_ran_empty_comes_back, 2),
