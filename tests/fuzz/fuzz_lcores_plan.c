@@ -149,6 +149,19 @@ check_queues(const struct plan *plan)
 	fuzz_check(sum == plan->nb_ports * plan->queues);
 }
 
+/* With the workers that the load needs, none has more than a core does. */
+static void
+check_load(const struct plan *plan)
+{
+	unsigned int i, most = RTE_MAX(plan_queues_a_core(plan), 1u);
+
+	for (i = 0; i < plan->nb_groups; i++)
+		if (plan->groups[i].workers < plan->groups[i].needed)
+			return;
+	for (i = 0; i < plan->nb_workers; i++)
+		fuzz_check(plan->workers[i].nb_queues <= most);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -171,6 +184,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_workers(plan);
 		check_cores(plan);
 		check_queues(plan);
+		check_load(plan);
 	}
 	plan_free(plan);
 	return 0;

@@ -73,17 +73,25 @@ SUGGESTED = (
      "port 0 0000:3b:00.0; main 1; lcore 2 rx=0.0; lcore 3 rx=0.1; "
      "lcore 9 rx=0.2; lcore 10 rx=0.3; lcore 11 rx=0.4",
      "core-shared main-near cpu-balanced cpu-tick"),
+    # A core does two of a port's queues, and each port has its own cores.
+    ("xeon", "--ports 18:00.0,18:00.1 --queues 3 --mpps 15",
+     "port 0 0000:18:00.0; port 1 0000:18:00.1; main 0; lcore 2 rx=0.0-1; "
+     "lcore 3 rx=0.2; lcore 4 rx=1.0-1; lcore 5 rx=1.2", ""),
     ("xeon", "--ports 1 --queues 1 --workers 2",
      "port 0 0000:18:00.1; main 0; lcore 2 rx=0.0; lcore 3", ""),
 )
+
+
+def is_short(out):
+    return any(text in out for text in
+               ("less than the load needs", "more than a core does"))
 
 
 def suggested(name, args):
     """What it prints; its status and a line say whether it is enough."""
     done = run("suggest", *args, "--from", machine(name))
     said = f"{name} {' '.join(args)}:\n{done.stdout}"
-    short = any(text in done.stdout for text in
-                ("less than the load needs", "more than a core does"))
+    short = is_short(done.stdout)
     check(done.returncode == short, f"exit status {done.returncode}: {said}")
     check(bool(done.stderr) == short, f"{done.stderr}: {said}")
     return done.stdout
@@ -171,6 +179,10 @@ def reasons_are_given():
                  "beside the main lcore on its core: no other was free",
                  "isolated, no tick"):
         check(text in out, f"no '{text}' in:\n{out}")
+    out = suggested("xeon", "--ports 4 --mpps 10 --workers 1".split())
+    for text in ("# node 0 has 1 of 2 workers: less than the load needs",
+                 "# node 1 has 0 of 2 workers: less than the load needs"):
+        check(text in out, f"no '{text}' in:\n{out}")
 
 
 # Whatever is asked for, a CPU is used once, each queue has one worker, and the
@@ -196,6 +208,11 @@ def any_request_gives_a_sound_map(rng):
         sound(name, args, ports)
 
 
+def mpps(args, option, otherwise):
+    return (float(args[args.index(option) + 1]) if option in args
+            else otherwise)
+
+
 def sound(name, args, ports):
     out = suggested(name, args)
     said = f"{name} {' '.join(args)}:\n{out}"
@@ -215,6 +232,11 @@ def sound(name, args, ports):
                 owners[port, q] = m[1]
     check(len(set(used)) == len(used), said)
     queues = int(re.search(r"--rxq (\d+)", out)[1])
+    most = max(list(owners.values()).count(o) for o in owners.values())
+    load = most * mpps(args, "--mpps", 0) / queues
+    # Rounding is nobody's loss of packets.
+    check(is_short(out)
+          == (load > mpps(args, "--core-mpps", 10) * 1.000001), said)
     check(len(owners) == ports * queues, said)
     if "--workers" in args:
         check(len(used) == int(args[args.index("--workers") + 1]), said)
@@ -247,7 +269,10 @@ def more_than_there_is():
              "--mpps 1000: more than the workers of the map do"),
             # Workers enough, but not for one queue.
             ("xeon", ("--ports", "1", "--mpps", "20", "--queues", "1"),
-             "--mpps 20: more than the workers of the map do")):
+             "--mpps 20: more than the workers of the map do"),
+            # No more workers than were asked for.
+            ("xeon", ("--ports", "4", "--mpps", "10", "--workers", "1"),
+             "--mpps 10: more than the workers of the map do")):
         refused(run("suggest", *args, "--from", machine(name)), text, 1)
 
 

@@ -50,7 +50,7 @@ struct plan_group {
 	unsigned int room[PLAN_STEPS]; /* CPUs by step, before any is taken */
 	unsigned int best; /* of PLAN_CORE, those that suit workers best */
 	unsigned int ports;
-	unsigned int needed; /* workers, if there is room */
+	unsigned int needed; /* workers, for the load or the queues */
 	unsigned int workers;
 };
 
@@ -106,6 +106,10 @@ plan_add_port(struct plan *plan, const struct weir_machine_nic *nic);
 /* Workers that there can be, at most. */
 unsigned int
 plan_room(const struct plan *plan);
+
+/* Queues that a core can do, by the load; 0: not even one. */
+unsigned int
+plan_queues_a_core(const struct plan *plan);
 
 /* Decides on workers and queues, once all ports are there. */
 void

@@ -72,14 +72,31 @@ plan_add_port(struct plan *plan, const struct weir_machine_nic *nic)
 	plan->groups[port->group].ports++;
 }
 
-/* Of which a core can do so many: one at least. */
-static unsigned int
-queues_a_core(const struct plan *plan)
+unsigned int
+plan_queues_a_core(const struct plan *plan)
 {
 	const struct plan_request *r = &plan->request;
-	double n = floor(r->core_mpps * plan->queues / r->mpps);
+	double n;
 
-	return n < 1 ? 1 : (unsigned int)RTE_MIN(n, 1e6);
+	if (r->mpps <= 0)
+		return UINT_MAX;
+	/* What is a whole number stays one, however it was rounded. */
+	n = floor(r->core_mpps * plan->queues / r->mpps * (1 + 1e-9));
+	return (unsigned int)RTE_MIN(n, 1e6);
+}
+
+/*
+ * Workers that the load of a group's ports needs. A worker has queues of
+ * several ports only if it can have all of each: see pick_workers().
+ */
+static unsigned int
+needed_for_load(const struct plan *plan, const struct plan_group *group)
+{
+	unsigned int most = RTE_MAX(plan_queues_a_core(plan), 1u);
+
+	if (most < plan->queues)
+		return group->ports * ((plan->queues + most - 1) / most);
+	return (group->ports * plan->queues + most - 1) / most;
 }
 
 /* Workers of each group, for queues of which the number is known. */
@@ -94,9 +111,7 @@ want_for_queues(struct plan *plan)
 		group->needed = group->ports * plan->queues;
 		room = group->best != 0 ? group->best : group->room[PLAN_CORE];
 		if (plan->request.mpps > 0) {
-			group->needed =
-				(group->needed + queues_a_core(plan) - 1) /
-				queues_a_core(plan);
+			group->needed = needed_for_load(plan, group);
 			room = room_up_to(group, most_step(plan));
 		}
 		/* On some CPU they must be. */
@@ -130,7 +145,7 @@ static void
 want_workers(struct plan *plan)
 {
 	struct plan_group *group;
-	unsigned int n, step;
+	unsigned int i, n, step;
 
 	for (n = 0; n < plan->request.workers; n++) {
 		group = NULL;
@@ -141,7 +156,12 @@ want_workers(struct plan *plan)
 		if (group == NULL)
 			break;
 		group->workers++;
-		group->needed = group->workers;
+	}
+	for (i = 0; i < plan->nb_groups; i++) {
+		group = &plan->groups[i];
+		group->needed = plan->request.mpps > 0 ?
+					needed_for_load(plan, group) :
+					group->workers;
 	}
 }
 

@@ -217,10 +217,23 @@ print_worker(FILE *out, const struct plan *plan, unsigned int worker)
 	return STATUS_OK;
 }
 
+/* Has a worker more than a core does? */
+static bool
+falls_short(const struct plan *plan)
+{
+	unsigned int i, most = plan_queues_a_core(plan);
+
+	for (i = 0; i < plan->nb_workers; i++)
+		if (plan->workers[i].nb_queues > most)
+			return true;
+	return false;
+}
+
 static void
 print_numbers(FILE *out, const struct plan *plan)
 {
 	const struct plan_request *r = &plan->request;
+	bool is_short = falls_short(plan);
 	const struct plan_group *g;
 	unsigned int i;
 
@@ -232,36 +245,22 @@ print_numbers(FILE *out, const struct plan *plan)
 		fprintf(out,
 			"# %g Mpps a port, %g Mpps a core: a queue has %g\n",
 			r->mpps, r->core_mpps, r->mpps / plan->queues);
-	if (r->mpps / plan->queues > r->core_mpps)
+	if (plan_queues_a_core(plan) == 0)
 		fputs("# a queue is more than a core does: packets will be lost\n",
 		      out);
 	for (i = 0; i < plan->nb_groups; i++) {
 		g = &plan->groups[i];
-		if (g->workers == g->needed)
+		if (g->workers >= g->needed || (r->workers != 0 && !is_short))
 			continue;
 		if (g->node == WEIR_MACHINE_UNKNOWN)
 			fputs("# the machine", out);
 		else
 			fprintf(out, "# node %d", g->node);
-		fprintf(out, " has cores for %u of %u workers%s\n", g->workers,
+		fprintf(out, " has %s%u of %u workers%s\n",
+			r->workers == 0 ? "cores for " : "", g->workers,
 			g->needed,
-			r->mpps > 0 ? ": less than the load needs" : "");
+			is_short ? ": less than the load needs" : "");
 	}
-}
-
-/* What print_numbers() says of a load that is too much. */
-static bool
-falls_short(const struct plan *plan)
-{
-	const struct plan_request *r = &plan->request;
-	unsigned int i;
-
-	if (r->mpps <= 0)
-		return false;
-	for (i = 0; i < plan->nb_groups; i++)
-		if (plan->groups[i].workers < plan->groups[i].needed)
-			return true;
-	return r->mpps / plan->queues > r->core_mpps;
 }
 
 /* Ready to be given to EAL and to whoever takes l3fwd's --config. */
