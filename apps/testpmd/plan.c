@@ -370,6 +370,7 @@ map_worker(const struct options *o, const struct plan_stream *stream)
 static int
 plan_streams(struct plan *plan, const struct options *o)
 {
+	bool forwards = o->mode->receives && o->mode->sends;
 	unsigned int load[RTE_MAX_LCORE] = { 0 };
 	struct plan_stream *stream;
 	unsigned int i;
@@ -385,8 +386,8 @@ plan_streams(struct plan *plan, const struct options *o)
 	for (i = 0; i < plan->nb_ports; i++) {
 		for (queue = 0; queue < plan->ports[i].nb_streams; queue++) {
 			stream->rx_port = &plan->ports[i];
-			stream->tx_port = o->mode->receives ? peer_of(plan, i) :
-							      stream->rx_port;
+			stream->tx_port =
+				forwards ? peer_of(plan, i) : stream->rx_port;
 			stream->queue = queue;
 			if (map_has_queues(o))
 				stream->worker = map_worker(o, stream);

@@ -16,7 +16,8 @@ struct options;
 
 /* One stream to be. */
 struct plan_stream {
-	struct port *rx_port; /* the port itself when the mode only sends */
+	/* The same port twice, unless the mode receives and sends. */
+	struct port *rx_port;
 	struct port *tx_port;
 	uint16_t queue; /* of both */
 	unsigned int worker;

@@ -54,8 +54,8 @@ class Network:
     def __exit__(self, *_):
         self.stack.close()
 
-    def testpmd(self, workers):
-        return Testpmd(("--stats-period", "0.2"),
+    def testpmd(self, workers, *options):
+        return Testpmd(("--stats-period", "0.2", *options),
                        [f"net_af_packet{i},iface=port{i},framecnt=2048"
                         for i in range(len(self.ends))], workers,
                        wrapper=("ip", "netns", "exec", self.middle))
@@ -151,6 +151,25 @@ def removed_beside_others(rng):
         check(len(gone) == 1 and "port 1 " in gone[0], f"gone: {gone}")
 
 
+def removed_beside_a_receiver(rng):
+    """Who sends nothing needs no other port: it goes on."""
+    packets = make_packets(rng, 100)
+    with Network() as network, \
+            network.testpmd(2, "--forward-mode", "rxonly") as testpmd:
+        testpmd.wait_started()
+        ip("-n", network.middle, "link", "del", "port1")
+        testpmd.wait_line("port 1 queue 0: its stream ends")
+        for packet in packets:
+            network.sockets[0].send(packet)
+        testpmd.wait_for(
+            lambda *_: testpmd.counted("RX").get(0) == len(packets),
+            "frames at port 0")
+        account = testpmd.stop()
+        account.check_clean()
+        check(account.forwarded == len(packets),
+              f"forwarded {account.forwarded}")
+
+
 def removed_under_load(rng):
     """Frames keep coming for a port that is not there any more."""
     with Network() as network, network.testpmd(2) as testpmd:
@@ -209,6 +228,8 @@ def main():
         tap.run(f"a port is removed, {workers} workers", port_removed, rng,
                 workers)
     tap.run("a port is removed beside others", removed_beside_others, rng)
+    tap.run("a port is removed beside one that only receives",
+            removed_beside_a_receiver, rng)
     tap.run("a port is removed under load", removed_under_load, rng)
     for number in (signal.SIGINT, signal.SIGTERM):
         tap.run(f"{number.name} under load", stop_under_load, rng, number)
