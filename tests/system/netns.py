@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import functools
 import os
 import socket
 import subprocess
@@ -39,14 +40,21 @@ def made_namespace(name):
                        stderr=subprocess.DEVNULL)
 
 
-def require_namespaces():
+@functools.cache
+def lack_of_namespaces():
+    """Why we cannot have any, or None."""
     if os.geteuid() != 0:
-        skip_all("network namespaces need root")
+        return "network namespaces need root"
     try:
         with made_namespace(f"weir-{os.getpid()}-try"):
-            pass
+            return None
     except (Problem, OSError) as e:
-        skip_all(f"no network namespaces here ({e})".replace("\n", " "))
+        return f"no network namespaces here ({e})".replace("\n", " ")
+
+
+def require_namespaces():
+    if lack_of_namespaces():
+        skip_all(lack_of_namespaces())
 
 
 def require_taps():
