@@ -312,14 +312,14 @@ def ending(status):
 
 def judge(program, status, out, err):
     """What a program's run says about its tests."""
-    last = ([line for line in out + err if line.strip()] or [""])[-1]
-    if status == SKIP_STATUS:
+    cases, promised = parse_tap(out) if program.tap else ([], None)
+    failed = any(c.status == "failed" for c in cases)
+    if status == SKIP_STATUS and not failed:
+        last = ([line for line in out + err if line.strip()] or [""])[-1]
         return [Case("", "skipped", last.lstrip("# "))]
     if not program.tap:
         return [Case("", "passed") if status == 0 else
                 Case("", "failed", ending(status))]
-    cases, promised = parse_tap(out)
-    failed = any(c.status == "failed" for c in cases)
     if status is None or status < 0 or (status != 0 and not failed):
         cases.append(Case("", "failed", ending(status)))
     elif promised not in (None, 0, len(cases)):
@@ -447,6 +447,19 @@ def parse(arguments):
     return wanted or [(name, []) for name in SUITES]
 
 
+def durations_are_numbers():
+    """Complains of one that is not."""
+    for name, form, kind in (
+            ("WEIR_FUZZ_SECONDS", r"[0-9]+", "whole number"),
+            ("WEIR_STRESS_SECONDS", r"[0-9]+(\.[0-9]+)?", "number")):
+        value = os.environ.get(name, "0")
+        if not re.fullmatch(form, value):
+            print(f"tools/test: {name}={value!r}: must be a {kind} of seconds",
+                  file=sys.stderr)
+            return False
+    return True
+
+
 def main(arguments):
     if arguments[:1] == ["--help"]:
         print(HELP)
@@ -456,7 +469,7 @@ def main(arguments):
             print(f"{name:16}{suite.about}")
         return 0
     wanted = parse(arguments)
-    if wanted is None:
+    if wanted is None or not durations_are_numbers():
         return 2
     for number in SIGNALS:
         signal.signal(number, on_signal)

@@ -56,6 +56,22 @@ def test():
 weirtest.Tap().run("long", test)
 """
 
+# A tools/test that has nothing to do.
+NO_SUITES = """
+import sys, suites
+suites.SUITES = {}
+sys.exit(suites.main([]))
+"""
+
+# Runs a script as if by somebody else.
+WITHOUT_ROOT = """
+import os, runpy, sys
+os.geteuid = lambda: 1
+del sys.argv[0]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
 # Runs ./p as tools/test does.
 TSAN = """
 import os, sys
@@ -96,6 +112,40 @@ def an_exit_status_tells():
           "a signal fails")
     check(verdict("echo no cards; exit 77") == "skipped p (no cards)",
           "77 skips")
+
+
+def who_skips_after_a_failure_fails():
+    _, lines = run([program("p", "echo not ok 1 - a; exit 77", tap=True)])
+    check(lines[1] == "failed  p: a", lines)
+    _, lines = run([program("p", "echo ok 1 - a; echo no b; exit 77", tap=True)])
+    check(lines[1] == "skipped p (no b)", lines)
+
+
+def what_needs_root_skips_without():
+    """Each of its tests, or all at once."""
+    for name, tested in (("echo", "echo/weir-echo"),
+                         ("veth", "testpmd/weir-testpmd")):
+        argv = [sys.executable, "-B", "-c", WITHOUT_ROOT,
+                f"{TOP}/tests/system/test_{name}.py",
+                f"{BUILD}/apps/{tested}"]
+        status, lines = run([suites.Program("p", argv, {}, LONG, True)])
+        check(not any(line.startswith("failed") for line in lines), lines)
+        check(any(line.startswith("skipped")
+                  and "network namespaces need root)" in line
+                  for line in lines), lines)
+
+
+def durations_that_are_no_numbers_are_refused():
+    for name, kind in (("WEIR_FUZZ_SECONDS", "whole number"),
+                       ("WEIR_STRESS_SECONDS", "number")):
+        for value in ("x", "", "1\n", "-1", "inf"):
+            done = subprocess.run(
+                [sys.executable, "-B", "-c", NO_SUITES], cwd=TOOLS,
+                check=False, capture_output=True, text=True,
+                env={**os.environ, name: value})
+            check((done.returncode, done.stdout, done.stderr)
+                  == (2, "", f"tools/test: {name}={value!r}: must be a {kind} "
+                      "of seconds\n"), f"{name}={value!r}: {done}")
 
 
 def who_is_late_fails():
@@ -219,7 +269,9 @@ def what_meson_asks_for_is_in_the_group_of_the_build():
 def main():
     os.chdir(TOP)
     tap = Tap()
-    for test in (an_exit_status_tells, who_is_late_fails,
+    for test in (an_exit_status_tells, who_skips_after_a_failure_fails,
+                 what_needs_root_skips_without,
+                 durations_that_are_no_numbers_are_refused, who_is_late_fails,
                  who_is_late_cleans_up, who_does_not_end_when_told_is_ended,
                  a_test_that_is_told_to_end_cleans_up,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
