@@ -12,6 +12,8 @@
 #include <errno.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
 #include <rte_mbuf.h>
 
 #include <weir_ethdev.h>
@@ -49,6 +51,18 @@ static __rte_always_inline bool
 has_addresses(const struct rte_mbuf *m)
 {
 	return likely(m->data_len >= 2 * RTE_ETHER_ADDR_LEN);
+}
+
+/*
+ * What the NIC found out about a packet that was changed need not be so any
+ * more, and no NIC is asked for anything. The lengths are those testpmd sets.
+ */
+static __rte_always_inline void
+ask_for_nothing(struct rte_mbuf *m)
+{
+	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+	m->l2_len = sizeof(struct rte_ether_hdr);
+	m->l3_len = sizeof(struct rte_ipv4_hdr);
 }
 
 /*

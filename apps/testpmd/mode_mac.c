@@ -21,6 +21,7 @@ mac_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 	for (i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		ask_for_nothing(pkts[i]);
 		if (!has_addresses(pkts[i]))
 			continue;
 		ether = rte_pktmbuf_mtod(pkts[i], struct rte_ether_hdr *);

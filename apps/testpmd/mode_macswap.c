@@ -47,6 +47,7 @@ macswap_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 	for (i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		ask_for_nothing(pkts[i]);
 		if (has_addresses(pkts[i]))
 			swap_addresses(rte_pktmbuf_mtod(pkts[i], uint8_t *));
 	}

@@ -30,6 +30,9 @@
 #define OWN_MBUFS 63
 #define OWN_BUFFER (RTE_PKTMBUF_HEADROOM + 128)
 #define FOR_EVER_US 100000000
+/* By a NIC, and of one. */
+#define FLAGS_FOUND (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
+#define FLAGS_ASKED (RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_IP_CKSUM)
 
 static int
 eager_poll(struct weir_context *ctx, void *state);
@@ -127,6 +130,7 @@ make_frame(void)
 	first->pkt_len = fuzz_u8(&in);
 	first->nb_segs = fuzz_u8(&in);
 	first->dynfield1[0] = nb_frames++;
+	first->ol_flags |= FLAGS_FOUND | FLAGS_ASKED;
 	f->length = first->data_len;
 	f->sent = false;
 	f->data = malloc(f->length);
@@ -168,6 +172,21 @@ change(struct frame *f)
 	}
 }
 
+/* A frame that is changed leaves with no wishes; others are as they came. */
+static void
+check_flags(const struct rte_mbuf *m)
+{
+	uint64_t flags = RTE_MBUF_F_EXTERNAL;
+
+	if (mode != &forward_mode_mac && mode != &forward_mode_macswap) {
+		fuzz_check(m->ol_flags == (flags | FLAGS_FOUND | FLAGS_ASKED));
+		return;
+	}
+	fuzz_check(m->ol_flags == flags);
+	fuzz_check(m->l2_len == sizeof(struct rte_ether_hdr));
+	fuzz_check(m->l3_len == sizeof(struct rte_ipv4_hdr));
+}
+
 static void
 check_frame(const struct rte_mbuf *m)
 {
@@ -179,6 +198,7 @@ check_frame(const struct rte_mbuf *m)
 	next_to_send = number + 1;
 	f->sent = true;
 	change(f);
+	check_flags(m);
 	fuzz_check(m->data_len == f->length);
 	fuzz_check(memcmp(rte_pktmbuf_mtod(m, uint8_t *), f->data, f->length) ==
 		   0);
