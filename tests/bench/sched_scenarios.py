@@ -33,6 +33,9 @@ def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
 
 
 def command(setup, program, scenario, workers):
+    # It is about resident memory, of which hugepages are none.
+    if scenario == "memory":
+        setup = setup._replace(huge_dir=None)
     if program == "weir":
         return [WEIR, *eal_arguments(setup, workers), "--", scenario,
                 str(workers)]

@@ -202,6 +202,14 @@ def lcores_share_two_cpus():
             equal(eal[eal.index("--lcores") + 1], lcores)
 
 
+def memory_is_measured_on_pages_that_are_counted():
+    """Resident memory has no hugepages in it."""
+    setup = Setup(FakeMachine((0, 1)), 1, "/huge", frozenset())
+    for scenario, huge in (("memory", False), ("spawn_local", True)):
+        argv = sched_scenarios.command(setup, "weir", scenario, 2)
+        equal(("--huge-dir" in argv, "--no-huge" in argv), (huge, not huge))
+
+
 def shell(script):
     setup = Setup(MACHINE, 1, None, frozenset())
     return sched_scenarios.sample(setup, "peer", "scenario",
@@ -413,6 +421,7 @@ if __name__ == "__main__":
         a_second_that_is_not_whole_does_not_count,
         both_programs_get_the_same_traffic,
         lcores_share_two_cpus,
+        memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
         peers_know_their_scenarios,
