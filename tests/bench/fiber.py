@@ -6,8 +6,8 @@ import functools
 import re
 
 from forward import START_SECONDS, eal_arguments
-from machine import Account, Program
-from scenario import Peer, Sample, Scenario
+from scenario import Peer, Scenario
+from sched_scenarios import sample
 
 PROGRAM = "build/tests/bench/fiber_switch"
 TURN = re.compile(r"([\d.]+) ns each")
@@ -17,13 +17,8 @@ def measure(pairs, setup, name):
     argv = [PROGRAM, *eal_arguments(setup), "--",
             "fiber" if name == "weir" else name, str(pairs),
             str(setup.seconds)]
-    with Program(argv) as program:
-        account = Account(setup.machine.cpus, program.process.pid)
-        found = program.wait_output(TURN.search,
-                                    START_SECONDS + 2 * setup.seconds)
-        foreign = account.foreign()
-        program.process.wait(START_SECONDS)
-    return Sample(float(found[1]), foreign)
+    return sample(setup, name, f"fibers, {pairs} pairs", argv,
+                  START_SECONDS + 2 * setup.seconds, TURN)
 
 
 def scenario(pairs, required, about):

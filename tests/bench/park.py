@@ -2,45 +2,28 @@
 """park_wake_*: from the post of an event to the task that it wakes, on a worker
 that was idle for a millisecond, by the way in which workers wait."""
 
+import functools
 import re
-import statistics
 
 from forward import START_SECONDS, eal_arguments
-from machine import Account, Program
-from scenario import Sample, Scenario
+from scenario import Figure, Scenario
+from sched_scenarios import sample
 
 PROGRAM = "build/tests/bench/park_wake"
 LATENCY = re.compile(r"p50 ([\d.]+) us, p99 ([\d.]+) us")
 
 
-class Wake:
-    """The samples of one policy; their values are medians."""
-
-    def __init__(self, policy):
-        self._policy = policy
-        self._p99 = []
-
-    def measure(self, setup, _program):
-        argv = [PROGRAM, *eal_arguments(setup), "--", self._policy,
-                str(setup.seconds)]
-        with Program(argv) as program:
-            account = Account(setup.machine.cpus, program.process.pid)
-            found = program.wait_output(LATENCY.search,
-                                        START_SECONDS + 2 * setup.seconds)
-            foreign = account.foreign()
-            program.process.wait(START_SECONDS)
-        self._p99.append(float(found[2]))
-        return Sample(float(found[1]), foreign)
-
-    def p99(self, _setup, _median):
-        return statistics.median(self._p99)
+def measure(policy, setup, program):
+    argv = [PROGRAM, *eal_arguments(setup), "--", policy, str(setup.seconds)]
+    return sample(setup, program, f"park_wake_{policy}", argv,
+                  START_SECONDS + 2 * setup.seconds, LATENCY)
 
 
 def scenario(policy, about):
-    wake = Wake(policy)
     return Scenario(about=about, workers=1, unit="us p50",
-                    higher_is_better=False, measure=wake.measure, peers=[],
-                    cost=("us p99", wake.p99))
+                    higher_is_better=False,
+                    measure=functools.partial(measure, policy), peers=[],
+                    more=(Figure("us p99", None),))
 
 
 SCENARIOS = {

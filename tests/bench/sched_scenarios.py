@@ -47,14 +47,16 @@ def command(setup, program, scenario, workers):
             f"{PEERS}/{program}", scenario, str(workers)]
 
 
-def sample(setup, program, scenario, argv, seconds=2 * START_SECONDS):
+def sample(setup, program, scenario, argv, seconds=2 * START_SECONDS,
+           figures=FIGURES):
+    """figures: what it prints, with the values in its groups."""
     with Program(argv) as running:
         account = Account(setup.machine.cpus, running.process.pid)
-        found = running.wait_output(FIGURES.search, seconds)
+        found = running.wait_output(figures.search, seconds)
         foreign = account.foreign()
         if running.process.wait(START_SECONDS) != 0:
             raise Failure(f"{program}, {scenario}: {running.last_lines()}")
-    value, *more = map(float, found[1].split())
+    value, *more = map(float, " ".join(found.groups()).split())
     return Sample(value, foreign, tuple(more))
 
 

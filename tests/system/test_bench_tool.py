@@ -17,10 +17,12 @@ from benchtest import (MACHINE, SVG, FakeMachine, check_picture, equal,
 
 import chart
 import costs
+import fiber
 import forward
 import growth
 import main as bench
 import page
+import park
 import peers
 import report
 import sched_scenarios
@@ -227,6 +229,31 @@ def programs_that_fail_are_failures():
     expect_failure("status 0", shell, "echo figures x")
 
 
+def programs_of_their_own_are_samples_and_failures():
+    setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
+    with tempfile.TemporaryDirectory() as folder:
+        for module, name, line, wanted in (
+                (park, "park_wake_poll", "wakes 9, p50 1.50 us, p99 20.00 us",
+                 (1.5, (20.0,))),
+                (fiber, "fiber_pair", "turns 9, 1.50 ns each", (1.5, ()))):
+            scenario = module.SCENARIOS[name]
+            equal(len(scenario.more), len(wanted[1]))
+            kept, module.PROGRAM = module.PROGRAM, f"{folder}/{name}"
+            try:
+                for status in (0, 3):
+                    with open(module.PROGRAM, "w", encoding="ascii") as f:
+                        f.write(f"#!/bin/sh\necho {line}\nexit {status}\n")
+                    os.chmod(module.PROGRAM, 0o700)
+                    if status:
+                        expect_failure("weir, ", scenario.measure, setup,
+                                       "weir")
+                        continue
+                    sample = scenario.measure(setup, "weir")
+                    equal((sample.value, sample.more), wanted)
+            finally:
+                module.PROGRAM = kept
+
+
 # Peers
 
 SOURCES = {"tokio": "tokio/main.rs", "smol": "smol/main.rs", "go": "go/main.go",
@@ -424,6 +451,7 @@ if __name__ == "__main__":
         memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
+        programs_of_their_own_are_samples_and_failures,
         peers_know_their_scenarios,
         a_peer_that_cannot_be_had_is_left_out,
         sizes_without_memory_are_left_out,
