@@ -8,6 +8,7 @@
  */
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -29,19 +30,27 @@ static struct identity identity = { .udp_port = RTE_BE16(7) };
 static struct echo_port ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_ports;
 
+/* What is quoted may be anything; the refusal stays a line. */
+static int
+refuse(const char *option, const char *value, const char *why)
+{
+	fprintf(stderr, "weir-echo: %s", option);
+	for (; *value != '\0'; value++)
+		fputc(iscntrl((unsigned char)*value) ? '?' : *value, stderr);
+	fprintf(stderr, ": %s\n", why);
+	return USAGE;
+}
+
 static int
 parse_ip(const char *value)
 {
 	struct in_addr address;
 
 	if (inet_pton(AF_INET, value, &address) != 1 ||
-	    !is_one_host(address.s_addr)) {
-		fprintf(stderr,
-			"weir-echo: --ip %s: must be an address of one host, "
-			"such as 10.0.0.1\n",
-			value);
-		return USAGE;
-	}
+	    !is_one_host(address.s_addr))
+		return refuse("--ip ", value,
+			      "must be an address of one host, such as "
+			      "10.0.0.1");
 	identity.ip = address.s_addr;
 	return 0;
 }
@@ -55,12 +64,8 @@ parse_udp_port(const char *value)
 	errno = 0;
 	n = strtoul(value, &end, 10);
 	if (errno != 0 || *end != '\0' || value[0] < '0' || value[0] > '9' ||
-	    n < 1 || n > UINT16_MAX) {
-		fprintf(stderr,
-			"weir-echo: --udp-port %s: must be 1 to 65535\n",
-			value);
-		return USAGE;
-	}
+	    n < 1 || n > UINT16_MAX)
+		return refuse("--udp-port ", value, "must be 1 to 65535");
 	identity.udp_port = htons((uint16_t)n);
 	return 0;
 }
@@ -73,19 +78,19 @@ parse_options(int argc, char **argv)
 		{ "udp-port", required_argument, NULL, 'u' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int option, rc = 0;
+	int option, at = optind, rc = 0;
 
 	argv[0] = (char *)(uintptr_t) "weir-echo";
 	identity.ip = inet_addr("10.0.0.1");
-	while (rc == 0 &&
-	       (option = getopt_long(argc, argv, "", options, NULL)) != -1)
+	for (; rc == 0 &&
+	       (option = getopt_long(argc, argv, "+:", options, NULL)) != -1;
+	     at = optind)
 		rc = option == 'i' ? parse_ip(optarg) :
 		     option == 'u' ? parse_udp_port(optarg) :
-				     USAGE;
-	if (rc == 0 && optind < argc) {
-		fprintf(stderr, "weir-echo: %s: is no option\n", argv[optind]);
-		rc = USAGE;
-	}
+		     option == ':' ? refuse("", argv[at], "needs a value") :
+				     refuse("", argv[at], "is no option");
+	if (rc == 0 && optind < argc)
+		rc = refuse("", argv[optind], "is no option");
 	return rc;
 }
 

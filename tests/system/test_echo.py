@@ -289,7 +289,14 @@ def bad_input():
             (("--udp-port", "65536"), "--udp-port 65536: must be"),
             (("--udp-port", "7x"), "--udp-port 7x: must be"),
             (("word",), "word: is no option"),
-            (("--nonsense",), "unrecognized option '--nonsense'")):
+            (("--nonsense",), "--nonsense: is no option"),
+            (("--ip", "10.0.0.3", "-x"), "-x: is no option"),
+            (("--ip=10.0.0.3", "--udp-port"), "--udp-port: needs a value"),
+            # A line, whatever it quotes.
+            (("--ip", "10.0.0\n3\x1b"), "--ip 10.0.0?3?: must be"),
+            (("--udp-port", "7\n"), "--udp-port 7?: must be"),
+            (("wo\nrd",), "wo?rd: is no option"),
+            (("--non\nsense",), "--non?sense: is no option")):
         with Echo(options) as echo:
             echo.wait_end(2)
             check(len(echo.errors) == 1 and text in echo.errors[0],
