@@ -49,7 +49,8 @@ neighbours in time.
 ## Each program
 
 Medians; of Weir also the least and the greatest sample. `floor` is no peer but a
-bound: what the machine takes for a scenario's memory and atomics without a runtime.
+bound: what the machine takes for a scenario's memory and atomics without a runtime. It
+is in brackets where Weir was better: there it bounds nothing.
 
 | scenario | unit | Weir | peers | floor |
 |---|---|---|---|---|
@@ -104,27 +105,34 @@ def setup_rows(report):
               f"in {disturbed} of the {taken} rounds that count")
 
 
-def value_row(name, unit, programs, show):
+def floor_cell(scenario, unit, programs):
+    if FLOOR not in programs:
+        return "-"
+    weir, floor = programs["weir"]["median"], programs[FLOOR]["median"]
+    beaten = table.is_better(scenario, unit, weir, floor)
+    return f"({number(floor)})" if beaten else number(floor)
+
+
+def value_row(name, scenario, unit, programs, show):
     """programs: {name: what show() makes a cell of}."""
     peers = ", ".join(f"{p} {number(of['median'])}" for p, of in programs.items()
                       if p not in ("weir", FLOOR))
-    floor = programs.get(FLOOR)
     return row(f"`{name}`", unit, show(programs["weir"]), peers or "-",
-               number(floor["median"]) if floor else "-")
+               floor_cell(scenario, unit, programs))
 
 
 def value_rows(name, scenario, result):
     programs = result["programs"]
-    yield value_row(name, scenario.unit, programs, spread_of)
+    yield value_row(name, scenario, scenario.unit, programs, spread_of)
     if scenario.cost:
         cost = scenario.cost[0]
-        yield value_row(name, cost, {p: {"median": of[cost]}
-                                     for p, of in programs.items()},
+        yield value_row(name, scenario, cost,
+                        {p: {"median": of[cost]} for p, of in programs.items()},
                         lambda of: number(of["median"]))
     for unit in programs["weir"]["more"]:
-        yield value_row(name, unit, {p: of["more"][unit]
-                                     for p, of in programs.items()
-                                     if unit in of["more"]}, spread_of)
+        yield value_row(name, scenario, unit,
+                        {p: of["more"][unit] for p, of in programs.items()
+                         if unit in of["more"]}, spread_of)
 
 
 def missed(beyond, share):

@@ -64,18 +64,26 @@ def asked(scenario, result):
                       if f.limit is not None}}
 
 
+def is_better(scenario, unit, value, than):
+    more_is_better = scenario.higher_is_better and unit == scenario.unit
+    return value > than if more_is_better else value < than
+
+
 def floors(scenario, result):
-    """(unit, (the floor's value, is the goal beyond it?)) of those with a goal."""
-    floor = result["programs"].get(FLOOR)
+    """(unit, (the floor's value, is the goal beyond it?)) of those with a goal. A
+    floor that Weir is beyond itself is no bound."""
+    floor, weir = result["programs"].get(FLOOR), result["programs"]["weir"]
     if floor is None:
         return
-    values = {scenario.unit: floor, **floor["more"]}
+    values = {scenario.unit: (floor, weir),
+              **{unit: (of, weir["more"][unit])
+                 for unit, of in floor["more"].items()}}
     for unit, value in asked(scenario, result).items():
         if unit not in values:
             continue
-        least = values[unit]["median"]
-        more_is_better = scenario.higher_is_better and unit == scenario.unit
-        yield unit, (least, value > least if more_is_better else value < least)
+        least, reached = (of["median"] for of in values[unit])
+        if not is_better(scenario, unit, reached, least):
+            yield unit, (least, is_better(scenario, unit, value, least))
 
 
 def beyond_floor(scenario, result):

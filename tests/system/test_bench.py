@@ -266,6 +266,10 @@ def the_floor_of_further_figures_is_that_of_their_limits():
     equal(notes, ["x: weir 30.00 us p99; goal 10: not reached",
                   "x: the goal asks for 10.00 us p99, without a runtime it is "
                   "20.00: out of reach"])
+    better = scenario._replace(measure=lambda _s, program: Sample(
+        1.0, 0.0, (5.0, 20.0 if program == FLOOR else 5.0)))
+    equal(list(table.notes("x", better, run(better))),
+          ["x: weir 5.00 us p99; goal 10: ok"])
 
 
 def a_ratio_below_what_is_required_is_not_ok():
@@ -349,18 +353,24 @@ def a_page_has_machine_values_ratios_and_limits():
         "alone": made_up([], [], peers=[floor], limit=0.5, unit="share",
                          higher_is_better=True, cost=("cycles", lambda *_: 3.0),
                          more=(Figure("us p99", 10),),
-                         measure=lambda *_: Sample(0.25, 1.0, (20.0,)))}
+                         measure=lambda *_: Sample(0.25, 1.0, (20.0,))),
+        "beyond": made_up([], [], peers=[floor], more=(Figure("us p99", 10),),
+                          measure=lambda _s, program: Sample(
+                              1.0, 0.0, (5.0 + 7 * (program == FLOOR),)))}
     text = page.text(reported(scenarios), scenarios, "tools/bench made-up")
     expect_lines(
         text, "tools/bench made-up", "| CPUs | 2, a CPU |",
         "| versions | weir 0.1.0, gcc 12 |", "| commit | abc, 2026-01-02 |",
-        "| samples | 7 of each program; others used the CPUs in 7 of the 28 "
+        "| samples | 7 of each program; others used the CPUs in 7 of the 35 "
         "rounds that count |",
         "| `fast` | ns | 1,234 (1,234 to 1,234) | peer 2,468 | 1.50 |",
         "| `slow` | ns | 1,234 (1,234 to 1,234) | peer 1,234 | 12.2 |",
         "| `alone` | share | 0.25 (0.25 to 0.25) | - | 0.25 |",
         "| `alone` | cycles | 3.00 | - | 3.00 |",
         "| `alone` | us p99 | 20.0 (20.0 to 20.0) | - | 20.0 |",
+        # What Weir is better than is no bound.
+        "| `beyond` | us p99 | 5.00 (5.00 to 5.00) | - | (12.0) |",
+        "| `beyond` | 5.00 us p99 | 10.0 | - | reached |",
         "| `fast` | peer | 2.00 | 2.00 | 2.00 | 2.00 | reached |",
         "| `slow` | peer | 1.00 | 1.00 | 1.00 | 2.00 | 50 % of it |",
         "| `never` | peer | 1.00 | 1.00 | 1.00 | 2.00 | beyond the floor |",
