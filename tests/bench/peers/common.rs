@@ -3,7 +3,9 @@
 //! What the programs in Rust have in common: the work of tasks, what is
 //! measured of the process, and the rounds of a sample.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::Mutex;
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 const WARM_UP: Duration = Duration::from_millis(100);
@@ -76,6 +78,36 @@ impl Lateness {
         let n = late.len();
         let us = |i: usize| f64::from(late[i]) / 1e3;
         vec![cpu_ns / n as f64, us(n / 2), us(n / 100 * 99)]
+    }
+}
+
+/// What tasks count down, for a thread that blocks until nothing is left. As a
+/// static it costs them no references.
+pub struct Countdown {
+    left: AtomicUsize,
+    waiter: Mutex<Option<Thread>>,
+}
+
+impl Countdown {
+    pub const fn new() -> Self {
+        Countdown { left: AtomicUsize::new(0), waiter: Mutex::new(None) }
+    }
+
+    pub fn begin(&self, n: usize) {
+        *self.waiter.lock().unwrap() = Some(thread::current());
+        self.left.store(n, Relaxed);
+    }
+
+    pub fn count(&self) {
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            self.waiter.lock().unwrap().as_ref().unwrap().unpark();
+        }
+    }
+
+    pub fn wait(&self) {
+        while self.left.load(Acquire) > 0 {
+            thread::park();
+        }
     }
 }
 

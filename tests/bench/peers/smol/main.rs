@@ -9,7 +9,7 @@ mod common;
 use std::future::{pending, Future};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-use std::sync::{mpsc, Arc};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use smol::channel::{bounded, Sender};
 use smol::future::yield_now;
 use smol::{block_on, Executor, Timer};
 
-use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Lateness};
+use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Countdown, Lateness};
 
 static EXECUTOR: Executor = Executor::new();
 
@@ -44,19 +44,13 @@ fn spawn_local(_workers: usize) -> Vec<f64> {
 
 fn spawn_remote(_workers: usize) -> Vec<f64> {
     const TASKS: usize = 10_000;
-    let left = Arc::new(AtomicUsize::new(TASKS));
-    let (done, all_done) = mpsc::channel();
+    static LEFT: Countdown = Countdown::new();
     let begin = Instant::now();
+    LEFT.begin(TASKS);
     for _ in 0..TASKS {
-        let (left, done) = (left.clone(), done.clone());
-        let count_down = async move {
-            if left.fetch_sub(1, AcqRel) == 1 {
-                done.send(()).unwrap();
-            }
-        };
-        EXECUTOR.spawn(count_down).detach();
+        EXECUTOR.spawn(async { LEFT.count() }).detach();
     }
-    all_done.recv().unwrap();
+    LEFT.wait();
     ns_each(begin, TASKS)
 }
 

@@ -9,7 +9,7 @@ mod common;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-use std::sync::{mpsc, Arc};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc::channel, oneshot, Notify};
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
-use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Lateness};
+use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Countdown, Lateness};
 
 /// Runs a future as a task, so on a worker, and waits for it here.
 fn drive<T, F>(rt: &Runtime, f: F) -> T
@@ -43,18 +43,13 @@ fn spawn_local(rt: &Runtime, _workers: usize) -> Vec<f64> {
 
 fn spawn_remote(rt: &Runtime, _workers: usize) -> Vec<f64> {
     const TASKS: usize = 10_000;
-    let left = Arc::new(AtomicUsize::new(TASKS));
-    let (done, all_done) = mpsc::channel();
+    static LEFT: Countdown = Countdown::new();
     let begin = Instant::now();
+    LEFT.begin(TASKS);
     for _ in 0..TASKS {
-        let (left, done) = (left.clone(), done.clone());
-        rt.spawn(async move {
-            if left.fetch_sub(1, AcqRel) == 1 {
-                done.send(()).unwrap();
-            }
-        });
+        rt.spawn(async { LEFT.count() });
     }
-    all_done.recv().unwrap();
+    LEFT.wait();
     ns_each(begin, TASKS)
 }
 
