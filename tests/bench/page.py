@@ -17,7 +17,6 @@ FILES = (PAGE, CHART, README)
 # What stands in README's table for whom.
 IN_README = {
     "forward_null": "forward, 2 x net_null, io",
-    "forward_null_macswap": "forward, 2 x net_null, macswap",
     "forward_ring": "forward, 2 x net_ring, io",
     "spawn_join_1": "spawn a task and await it",
     "spawn_local_2": "spawn 10,000 tasks and await them, two lcores",
