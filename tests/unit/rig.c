@@ -257,6 +257,22 @@ RIG_OPS(block, block_run);
 RIG_OPS(yield, NULL);
 RIG_OPS(wait, NULL);
 
+/* Two tasks: the first has to leave the LIFO slot, where nobody can get it. */
+static int
+spread_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct rig_state *s = state;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		weir_join_detach(weir_task_spawn(rt, &rig_done_ops, s, NULL));
+	rig_wait_until(rig_get(&s->log->polls) > 0);
+	return WEIR_DONE;
+}
+
+RIG_OPS(spread, NULL);
+
 struct weir_join *
 rig_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	  const struct rig_state *state)

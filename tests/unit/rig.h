@@ -96,6 +96,11 @@ extern const struct weir_task_ops rig_block_ops;
 /* Yields until `go` is set. */
 extern const struct weir_task_ops rig_yield_ops;
 /*
+ * Spawns two that are done at once, of which others can have the first, and stays inside
+ * its poll until one has been polled: by another worker, if they are there.
+ */
+extern const struct weir_task_ops rig_spread_ops;
+/*
  * Leaves a waker in `waker` each time it waits; done when it finds `go` set. So
  * take the waker, set `go`, and use the waker up.
  */

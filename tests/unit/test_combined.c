@@ -277,29 +277,10 @@ worker_comes_back_after_those_that_block_its_stand_in(void **state)
 	let_run(0);
 }
 
-/* Two tasks: the first has to leave the LIFO slot, where nobody can get it. */
-static int
-spread(struct weir_context *ctx, void *state)
-{
-	struct weir_runtime *rt = weir_context_runtime(ctx);
-	struct rig_state *s = state;
-	unsigned int i;
-
-	for (i = 0; i < 2; i++)
-		weir_join_detach(weir_task_spawn(rt, &rig_done_ops, s, NULL));
-	rig_wait_until(rig_get(&s->log->polls) > 0);
-	return WEIR_DONE;
-}
-
 /* What the worker was called for has to wait: it has seen that, and goes on. */
 static void
 expect_idle_worker(unsigned int worker, unsigned int busy)
 {
-	static const struct weir_task_ops ops = {
-		.name = "spread",
-		.state_size = sizeof(struct rig_state),
-		.poll = spread,
-	};
 	struct worker *w = rig.rt->workers[worker];
 	uint64_t before = counter_get(&w->counters, source_polls);
 
@@ -309,8 +290,10 @@ expect_idle_worker(unsigned int worker, unsigned int busy)
 		rig_wait_until(
 			atomic_u64_load(&w->sources.last_poll, RELAXED) == 0);
 	assert_int_equal(
-		rig_join(rig_spawn_on(rig.rt, busy, &ops, &rig.told), NULL), 0);
-	rig_wait_until(rig_get(&rig.log.drops) == 2);
+		rig_join(rig_spawn_on(rig.rt, busy, &rig_spread_ops, &rig.told),
+			 NULL),
+		0);
+	rig_wait_until(rig_get(&rig.log.drops) == 3);
 }
 
 static void

@@ -157,36 +157,19 @@ waker_in_eals_interrupt_thread_wakes(void **state)
 	rig_wait_until(rig_get(&alarm_done));
 }
 
-/* Two tasks: the first has to leave the LIFO slot, where nobody can get it. */
-static int
-spread(struct weir_context *ctx, void *state)
-{
-	struct weir_runtime *rt = weir_context_runtime(ctx);
-	struct rig_state *s = state;
-	unsigned int i;
-
-	for (i = 0; i < 2; i++)
-		weir_join_detach(weir_task_spawn(rt, &rig_done_ops, s, NULL));
-	rig_wait_until(rig_get(&s->log->polls) > 0);
-	return WEIR_DONE;
-}
-
 /* Only another worker can run what it spawned, and that one sleeps. */
 static void
 spawn_by_a_task_wakes_another_worker(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "spread",
-		.state_size = sizeof(struct rig_state),
-		.poll = spread,
-	};
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS; i++) {
 		rig_set(&rig.log.polls, 0);
 		await_all_asleep();
 		assert_int_equal(
-			rig_join(rig_spawn(rig.rt, &ops, &rig.told), NULL), 0);
+			rig_join(rig_spawn(rig.rt, &rig_spread_ops, &rig.told),
+				 NULL),
+			0);
 		rig_wait_until(rig_get(&rig.log.polls) == 2);
 	}
 }

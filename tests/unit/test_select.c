@@ -598,7 +598,7 @@ unfair_poll(struct weir_context *ctx, void *state)
 	struct unfair *u = state;
 	int rc, rcs[2] = { 1, 1 };
 
-	if (++u->polls > 10)
+	if (++u->polls > 2)
 		return -ETIME;
 	if (!u->all) {
 		rc = weir_select_first(ctx, &u->select, unfair, 2, u, &rcs[1]);
