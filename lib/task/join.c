@@ -13,9 +13,17 @@
 #include <sched.h>
 #include <string.h>
 
+#include <rte_prefetch.h>
+
 #include "task/owned.h"
 #include "task/parker.h"
 #include "task/task.h"
+
+/*
+ * Handles that a burst looks ahead. Smaller: what ended on another CPU comes late.
+ * Larger: lines are taken from tasks that are at work.
+ */
+#define AHEAD 4u
 
 static struct task *
 task_of(struct weir_join *join)
@@ -60,8 +68,8 @@ end_handle(struct task *t)
 }
 
 /* The task is complete: hands its outcome out and ends the handle. */
-static __rte_noinline int
-take(struct task *t, void *result)
+static inline int
+take_here(struct task *t, void *result)
 {
 	const struct weir_task_ops *ops = task_ops(t);
 	int rc = t->outcome;
@@ -72,6 +80,12 @@ take(struct task *t, void *result)
 		drop_result(t);
 	end_handle(t);
 	return rc;
+}
+
+static __rte_noinline int
+take(struct task *t, void *result)
+{
+	return take_here(t, result);
 }
 
 /* Registers a waiter in place of any other; false if the task is complete. */
@@ -101,6 +115,20 @@ await_end(struct weir_context *ctx, struct task *t, void *result)
 	return take(t, result);
 }
 
+/* The task had not ended when its state was `word`. */
+static int
+await_next(struct weir_context *ctx, struct task *t, uint64_t word,
+	   void *result)
+{
+	/* What is awaited is what comes next: no need to be woken. */
+	if (context_next(ctx) == t && !(word & STATE_JOIN_WAKER)) {
+		/* So that a turn of such looks ends. */
+		context_charge(ctx, 1);
+		return context_look_behind_next(ctx);
+	}
+	return await_end(ctx, t, result);
+}
+
 /* All calls come last, so that it saves no registers. */
 int
 weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
@@ -115,13 +143,41 @@ weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result)
 		context_charge(ctx, 1);
 		return take(t, result);
 	}
-	/* What is awaited is what comes next: no need to be woken. */
-	if (context_next(ctx) == t && !(word & STATE_JOIN_WAKER)) {
-		/* So that a turn of such looks ends. */
-		context_charge(ctx, 1);
-		return context_look_behind_next(ctx);
+	return await_next(ctx, t, word, result);
+}
+
+int
+weir_join_poll_burst(struct weir_context *ctx, struct weir_join *const *joins,
+		     unsigned int n, int *outcomes, void *results)
+{
+	const unsigned int most = RTE_MIN(n, ctx->budget);
+	char *at = results;
+	unsigned int done;
+	size_t size;
+	struct task *t;
+
+	if (n == 0)
+		return 0;
+	if (unlikely(context_is_spent(ctx)))
+		return weir_context_spend(ctx, 1);
+	for (done = 0; done < most; done++) {
+		t = task_of(joins[done]);
+		if (likely(done + AHEAD < n))
+			rte_prefetch0(joins[done + AHEAD]);
+		if (!(state_load(&t->state) & STATE_COMPLETE))
+			break;
+		size = task_ops(t)->result_size;
+		outcomes[done] = take_here(t, at);
+		if (at != NULL)
+			at += size;
 	}
-	return await_end(ctx, t, result);
+	if (likely(done > 0)) {
+		context_charge(ctx, done);
+		return (int)done;
+	}
+	t = task_of(joins[0]);
+	outcomes[0] = await_next(ctx, t, state_load(&t->state), results);
+	return outcomes[0] == WEIR_PENDING ? WEIR_PENDING : 1;
 }
 
 bool

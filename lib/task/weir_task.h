@@ -201,6 +201,29 @@ WEIR_API int
 weir_join_poll(struct weir_context *ctx, struct weir_join *join, void *result);
 
 /**
+ * Takes the outcomes of many tasks from another one, in the order of their handles,
+ * or arranges a wake-up: as weir_join_poll() of one after the other, and cheaper
+ * where they have ended on other CPUs.
+ *
+ * @param joins     n handles.
+ * @param n         How many there are.
+ * @param outcomes  n places: of those that are taken, what weir_join_poll() gives.
+ * @param results   Where results go, one behind the other, if the tasks are of one
+ *                  kind: n of result_size bytes, of which those of tasks that did
+ *                  not end well stay as they are. May be NULL: the results then go to
+ *                  result_drop.
+ * @return
+ *   How many have been taken, the first ones, whose handles are gone: those up to
+ *   the first task that has not ended, or as many as the budget has units. 0 if n is.
+ *   WEIR_PENDING: not even the first has ended, the calling task will be woken.
+ *
+ * The task that ctx belongs to; one waiter at a time, as for weir_join_poll().
+ */
+WEIR_API int
+weir_join_poll_burst(struct weir_context *ctx, struct weir_join *const *joins,
+		     unsigned int n, int *outcomes, void *results);
+
+/**
  * As weir_join_poll(), but blocks the calling thread.
  *
  * Any thread but a worker: -EDEADLK there, and the handle stays.

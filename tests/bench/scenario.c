@@ -66,14 +66,17 @@ int
 await_all(struct weir_context *ctx, struct weir_join **joins, unsigned int n,
 	  unsigned int *next)
 {
-	int rc;
+	int outcomes[BURST], taken, i;
 
 	while (*next < n) {
-		rc = weir_join_poll(ctx, joins[*next], NULL);
-		if (rc == WEIR_PENDING)
-			return rc;
-		must(rc == 0, "a task failed");
-		(*next)++;
+		taken = weir_join_poll_burst(ctx, joins + *next,
+					     RTE_MIN(n - *next, BURST),
+					     outcomes, NULL);
+		if (taken == WEIR_PENDING)
+			return taken;
+		for (i = 0; i < taken; i++)
+			must(outcomes[i] == 0, "a task failed");
+		*next += (unsigned int)taken;
 	}
 	return 0;
 }
@@ -107,7 +110,7 @@ crowd_poll(struct weir_context *ctx, void *state)
 	if (c->begin == 0) {
 		c->begin = rte_rdtsc();
 		for (i = 0; i < c->n; i += n) {
-			n = RTE_MIN(c->n - i, SPAWN_BURST);
+			n = RTE_MIN(c->n - i, BURST);
 			must(weir_task_spawn_burst(weir_context_runtime(ctx),
 						   c->ops, NULL, n, NULL,
 						   c->joins + i) == n,

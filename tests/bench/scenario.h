@@ -21,7 +21,7 @@
 #define MOST_FIGURES 3
 
 /* Tasks that are spawned together, where there are many. */
-#define SPAWN_BURST 64u
+#define BURST 64u
 
 struct scenario {
 	const char *name;

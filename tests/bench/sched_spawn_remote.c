@@ -37,7 +37,7 @@ round_of(struct weir_runtime *rt, double *figures)
 	atomic_u64_store(&left, TASKS, RELAXED);
 	begin = rte_rdtsc();
 	for (i = 0; i < TASKS; i += n) {
-		n = RTE_MIN(TASKS - i, SPAWN_BURST);
+		n = RTE_MIN(TASKS - i, BURST);
 		must(weir_task_spawn_burst(rt, &count_down_ops, NULL, n, NULL,
 					   NULL) == n,
 		     "no task");

@@ -147,6 +147,141 @@ burst_of_a_task(void **state)
 	expect_squares();
 }
 
+/* What the task that awaits a burst is told, and when. */
+static struct {
+	struct atomic_u32 polls;
+	struct atomic_u32 taken;  /* in all */
+	struct atomic_u32 pieces; /* calls that took some */
+	int outcomes[MANY];
+	uint32_t squares[MANY];
+} awaited;
+
+static int
+await_poll(struct weir_context *ctx, void *state)
+{
+	const unsigned int n = *(unsigned int *)state;
+	unsigned int done;
+	int rc;
+
+	rig_add(&awaited.polls, 1);
+	while ((done = rig_get(&awaited.taken)) < n) {
+		rc = weir_join_poll_burst(ctx, joins + done, n - done,
+					  awaited.outcomes + done,
+					  awaited.squares + done);
+		if (rc == WEIR_PENDING)
+			return rc;
+		rig_add(&awaited.pieces, 1);
+		rig_add(&awaited.taken, (unsigned int)rc);
+	}
+	return weir_join_poll_burst(ctx, joins, 0, NULL, NULL);
+}
+
+static const struct weir_task_ops await_ops = {
+	.name = "await",
+	.state_size = sizeof(unsigned int),
+	.poll = await_poll,
+};
+
+static struct weir_join *
+await_burst(unsigned int n)
+{
+	return weir_task_spawn(rig.rt, &await_ops, &n, NULL);
+}
+
+/* n of them, that have ended. */
+static void
+spawn_to_end(const struct weir_task_ops *ops, unsigned int n)
+{
+	unsigned int i;
+
+	prepare();
+	memset(&awaited, 0, sizeof(awaited));
+	assert_int_equal(
+		weir_task_spawn_burst(rig.rt, ops, states, n, NULL, joins), n);
+	for (i = 0; i < n; i++)
+		rig_wait_until(weir_join_ended(joins[i]));
+}
+
+static void
+burst_is_awaited_in_order(void **state)
+{
+	unsigned int i;
+
+	prepare();
+	memset(&awaited, 0, sizeof(awaited));
+	assert_int_equal(weir_task_spawn_burst(rig.rt, &square_ops, states,
+					       MANY, NULL, joins),
+			 MANY);
+	assert_int_equal(rig_join(await_burst(MANY), NULL), 0);
+	for (i = 0; i < MANY; i++) {
+		assert_int_equal(awaited.outcomes[i], 0);
+		assert_int_equal(awaited.squares[i], i * i);
+	}
+	assert_int_equal(rig_get(&seen.ended), MANY);
+}
+
+/* Those before it are there at once, those behind it later. */
+static void
+awaited_burst_stops_at_who_goes_on(void **state)
+{
+	const struct rig_state s = { .log = &rig.log,
+				     .go = &rig.go,
+				     .waker = &rig.waker };
+	struct weir_join *await;
+	unsigned int i;
+
+	spawn_to_end(&square_ops, 20);
+	for (i = 20; i > 7; i--)
+		joins[i] = joins[i - 1];
+	joins[7] = rig_spawn(rig.rt, &rig_wait_ops, &s);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	await = await_burst(21);
+	rig_wait_until(rig_get(&awaited.taken) == 7);
+	assert_int_equal(weir_join_try(await, NULL), WEIR_PENDING);
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	assert_int_equal(rig_join(await, NULL), 0);
+	assert_int_equal(rig_get(&awaited.taken), 21);
+	for (i = 8; i < 21; i++)
+		assert_int_equal(awaited.outcomes[i], 0);
+}
+
+static int
+fail_third(struct weir_context *ctx, void *state)
+{
+	struct numbered *s = state;
+
+	s->square = s->number * s->number;
+	return s->number % 3 == 2 ? -EIO : WEIR_DONE;
+}
+
+static void
+failures_in_a_burst_are_told_one_by_one(void **state)
+{
+	struct weir_task_ops ops = square_ops;
+	unsigned int i;
+
+	ops.poll = fail_third;
+	spawn_to_end(&ops, 30);
+	for (i = 0; i < 30; i++)
+		awaited.squares[i] = 77;
+	assert_int_equal(rig_join(await_burst(30), NULL), 0);
+	for (i = 0; i < 30; i++) {
+		assert_int_equal(awaited.outcomes[i], i % 3 == 2 ? -EIO : 0);
+		assert_int_equal(awaited.squares[i], i % 3 == 2 ? 77 : i * i);
+	}
+}
+
+/* Of a budget of 128. */
+static void
+awaited_burst_spends_a_unit_each(void **state)
+{
+	spawn_to_end(&square_ops, 300);
+	assert_int_equal(rig_join(await_burst(300), NULL), 0);
+	assert_int_equal(rig_get(&awaited.polls), 3);
+	assert_int_equal(rig_get(&awaited.pieces), 3);
+}
+
 /* As many as the run queue has room for: then none overtakes another. */
 static void
 burst_runs_in_order(void **state)
@@ -328,6 +463,10 @@ main(void)
 		RIG_TESTS(burst_in_a_runtime_that_ends_is_dropped),
 		RIG_TEST(tasks_of_bursts_have_ids_of_their_own, 2),
 		RIG_TESTS(bursts_of_several_threads),
+		RIG_TESTS(burst_is_awaited_in_order),
+		RIG_TESTS(awaited_burst_stops_at_who_goes_on),
+		RIG_TESTS(failures_in_a_burst_are_told_one_by_one),
+		RIG_TESTS(awaited_burst_spends_a_unit_each),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
