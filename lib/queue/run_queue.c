@@ -14,9 +14,17 @@
  * R1 steal <= real <= tail, and tail - steal <= RUN_QUEUE_SIZE (modulo 2^32).
  * R2 At most one thief is at work: claiming needs steal == real.
  * R3 Only the owner moves tail; a slot is written before tail passes it.
- * R4 Each task is claimed by exactly one successful swap of head.
- * R5 Where there is no thief the owner alone changes head: a store does, and
- *    a turn is one of three swaps cheaper.
+ * R4 Each task is claimed by exactly one successful swap of head, and taken by who
+ *    claimed it, or by who recalls it.
+ * R5 Where there is no thief the owner alone changes head: a store does.
+ * R6 Where many are queued the owner claims some with one swap, its batch: what is
+ *    from `next` to `end`. It is older than what is left in the queue, and than what
+ *    a thief copies, so slots are in use from `next` on until the batch is empty.
+ * R7 An owner that is in a task for long may lose its batch. Who recalls it lowers
+ *    `limit`, has all threads pass a fence, and has the batch if `next` is as it was
+ *    before: the owner moves next first, and then looks at limit, so it gets a slot
+ *    only if the recall sees that. Nobody else writes limit but the owner when it has
+ *    another batch; a swap finds that out.
  *
  * A claim needs no order of its own. The slots that it takes are below a tail
  * that was acquired, so their contents are there; and nobody writes to them before
@@ -29,14 +37,26 @@
  * swap of head would have to sleep through 2^32 tasks to be fooled.
  */
 
+#include "base/membarrier.h"
 #include "queue/run_queue.h"
 
-#define HALF (RUN_QUEUE_SIZE / 2)
+#define HALF (RUN_QUEUE_SIZE / 2u)
+
+static_assert(RUN_QUEUE_BATCH <= HALF + 1,
+	      "what is left of one fits an overflow");
 
 void
-weir__run_queue_init(struct run_queue *q, bool alone)
+weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 {
 	q->alone = alone;
+	atomic_u32_store(&q->worth,
+			 alone || batches ? 2 * RUN_QUEUE_SHARE :
+					    RUN_QUEUE_NO_BATCH,
+			 RELAXED);
+	atomic_u32_store(&q->next, 0, RELAXED);
+	atomic_u32_store(&q->limit, 0, RELAXED);
+	q->end = 0;
+	lock_init(&q->recall);
 	atomic_u64_store(&q->head, 0, RELAXED);
 	atomic_u32_store(&q->tail, 0, RELAXED);
 }
@@ -60,12 +80,17 @@ unsigned int
 weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 			   struct task **overflow)
 {
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
+	uint32_t tail = run_queue_tail_owner(q);
+	struct task *older;
+	unsigned int n = 0;
 	uint64_t head;
 
 	while (!run_queue_push_owner(q, t)) {
+		/* What lies behind the batch comes free with it only (R6). */
+		while ((older = run_queue_pop_from_batch(q)) != NULL)
+			overflow[n++] = older;
 		head = atomic_u64_load(&q->head, RELAXED);
-		/* Thieves have made room meanwhile. */
+		/* So there is room, or thieves have made some meanwhile. */
 		if (tail - run_queue_steal_of(head) < RUN_QUEUE_SIZE)
 			continue;
 		if (run_queue_steal_of(head) != run_queue_real_of(head)) {
@@ -77,7 +102,7 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 			return HALF + 1;
 		}
 	}
-	return 0;
+	return n;
 }
 
 void
@@ -91,6 +116,90 @@ weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 	for (i = 0; i < n; i++)
 		run_queue_slot_set(q, tail + i, tasks[i]);
 	run_queue_publish_owner(q, tail + n);
+}
+
+struct task *
+weir__run_queue_pop_batch_owner(struct run_queue *q)
+{
+	uint64_t head = atomic_u64_load(&q->head, RELAXED);
+	uint32_t real = run_queue_real_of(head);
+	uint32_t n = run_queue_tail_owner(q) - real;
+
+	if (q->alone) {
+		n = RTE_MIN(n, HALF);
+		atomic_u64_store(&q->head, run_queue_pack(real + n, real + n),
+				 RELAXED);
+	} else {
+		n = RTE_MIN(n / RUN_QUEUE_SHARE, RUN_QUEUE_BATCH);
+		/* R6: no thief copies what is older. */
+		if (n < 2 || run_queue_steal_of(head) != real ||
+		    !atomic_u64_cas(&q->head, &head,
+				    run_queue_pack(real + n, real + n), RELAXED,
+				    RELAXED))
+			return NULL;
+	}
+	q->end = real + n;
+	atomic_u32_store(&q->next, real + 1, RELAXED);
+	/* [queue:A4] the slots, and where the batch begins, before its end. */
+	atomic_u32_store(&q->limit, real + n, RELEASE);
+	return run_queue_take_owner(q, real);
+}
+
+void
+weir__run_queue_recalled_owner(struct run_queue *q, uint32_t next)
+{
+	/* It has not been taken. */
+	atomic_u32_store(&q->next, next, RELAXED);
+	/* [lock:A1] what is recalled has been copied. */
+	lock_acquire(&q->recall);
+	if ((int32_t)(atomic_u32_load(&q->limit, RELAXED) - next) <= 0)
+		q->end = next;
+	lock_release(&q->recall);
+}
+
+/* With the lock. Returns how many there are, from *first on. */
+static uint32_t
+claim_batch(struct run_queue *q, uint32_t *first)
+{
+	/* [queue:A4] what is in those slots. */
+	uint32_t limit = atomic_u32_load(&q->limit, ACQUIRE), end = limit;
+	uint32_t next = atomic_u32_load(&q->next, RELAXED), n = limit - next;
+
+	/* One of the two may be of an older batch, however far that is. */
+	if (n == 0 || n >= RUN_QUEUE_BATCH ||
+	    !atomic_u32_cas(&q->limit, &limit, next, RELAXED, RELAXED))
+		return 0;
+	/* [queue:F1] */
+	if (weir__membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+		/* It is refused now: this is the last batch. */
+		atomic_u32_store(&q->worth, RUN_QUEUE_NO_BATCH, RELAXED);
+	} else if (atomic_u32_load(&q->next, RELAXED) == next) {
+		*first = next;
+		return n;
+	}
+	/* Or the owner comes. It may have another batch by then. */
+	limit = next;
+	atomic_u32_cas(&q->limit, &limit, end, RELAXED, RELAXED);
+	return 0;
+}
+
+unsigned int
+weir__run_queue_recall(struct run_queue *src, struct run_queue *dst)
+{
+	uint32_t tail = run_queue_tail_owner(dst);
+	uint32_t first = 0, n, i;
+
+	if (weir__run_queue_room_owner(dst) < RUN_QUEUE_BATCH ||
+	    !lock_try(&src->recall))
+		return 0;
+	n = claim_batch(src, &first);
+	for (i = 0; i < n; i++)
+		run_queue_slot_set(dst, tail + i,
+				   run_queue_slot(src, first + i));
+	lock_release(&src->recall);
+	if (n > 0)
+		run_queue_publish_owner(dst, tail + n);
+	return n;
 }
 
 /* Claims half of src, for a thief. Returns how many, from the real one of *head. */
@@ -183,5 +292,6 @@ weir__run_queue_room_owner(const struct run_queue *q)
 
 	/* [queue:A1] as in push. */
 	return RUN_QUEUE_SIZE -
-	       (tail - run_queue_steal_of(atomic_u64_load(&q->head, ACQUIRE)));
+	       (tail -
+		run_queue_first_owner(q, atomic_u64_load(&q->head, ACQUIRE)));
 }

@@ -12,18 +12,40 @@
 
 #include "base/atomic.h"
 #include "base/common.h"
+#include "base/lock.h"
 #include "task/task.h"
 
 /* A power of two; tests shrink it. */
 #ifndef RUN_QUEUE_SIZE
 #define RUN_QUEUE_SIZE 256
 #endif
+/*
+ * What the owner claims with one swap: a share of the queue, up to so many. Smaller:
+ * more swaps. Larger: others find less, and more waits behind a task that takes long,
+ * but not so long that it is recalled.
+ */
+#ifndef RUN_QUEUE_SHARE
+#define RUN_QUEUE_SHARE 4
+#endif
+#define RUN_QUEUE_BATCH (RUN_QUEUE_SIZE < 16 ? RUN_QUEUE_SIZE / 2u + 1 : 8u)
+
+#define RUN_QUEUE_NO_BATCH UINT32_MAX
 
 struct run_queue {
 	/* Written by the owner and by thieves. steal:32 | real:32 */
 	struct atomic_u64 head weir_cache_aligned;
-	/* Written by the owner only. */
+	/* Written by the owner only, as most of this line. */
 	struct atomic_u32 tail weir_cache_aligned;
+	/*
+	 * The owner's batch (R6): slots from next to end, which it has claimed and not
+	 * taken yet. What is not below limit has been recalled.
+	 */
+	struct atomic_u32 next;
+	struct atomic_u32 limit; /* by who recalls, too */
+	uint32_t end;
+	/* Of so many tasks the owner claims a batch; RUN_QUEUE_NO_BATCH: never. */
+	struct atomic_u32 worth; /* the same */
+	struct lock recall;	 /* held through a system call */
 	/* There is no other worker, nor will be: see run_queue.c, R5. */
 	bool alone;
 	/*
@@ -70,9 +92,12 @@ task_chain_pop(struct task_chain *c)
 	return t;
 }
 
-/* alone: nobody will ever steal from it. */
+/*
+ * alone: nobody will ever steal from it. batches: who steals can have every thread pass
+ * a fence (membarrier), and so recall what the owner has claimed.
+ */
 void
-weir__run_queue_init(struct run_queue *q, bool alone);
+weir__run_queue_init(struct run_queue *q, bool alone, bool batches);
 
 static inline uint64_t
 run_queue_pack(uint32_t steal, uint32_t real)
@@ -122,12 +147,39 @@ run_queue_publish_owner(struct run_queue *q, uint32_t tail)
 	atomic_u32_store(&q->tail, tail, RELEASE);
 }
 
-/* Tasks in the queue, but for those that thieves have claimed meanwhile. Owner. */
+/* Tasks that can be stolen, but for those that have been meanwhile. Owner. */
 static inline uint32_t
-run_queue_len_owner(const struct run_queue *q)
+run_queue_shared_owner(const struct run_queue *q)
 {
 	return run_queue_tail_owner(q) -
 	       run_queue_real_of(atomic_u64_load(&q->head, RELAXED));
+}
+
+/* Tasks of the owner's batch that have not been recalled. At once old but for it. */
+static inline uint32_t
+run_queue_batch(const struct run_queue *q)
+{
+	uint32_t n = atomic_u32_load(&q->limit, RELAXED) -
+		     atomic_u32_load(&q->next, RELAXED);
+
+	/* The two loads are not one: they may be of two batches. */
+	return n <= RUN_QUEUE_SIZE / 2 ? n : 0;
+}
+
+/* Both; while it is being recalled, the batch may come back. Owner. */
+static inline uint32_t
+run_queue_len_owner(const struct run_queue *q)
+{
+	return run_queue_shared_owner(q) + run_queue_batch(q);
+}
+
+/* The first slot that is in use: a batch is older than what a thief copies. Owner. */
+static inline uint32_t
+run_queue_first_owner(const struct run_queue *q, uint64_t head)
+{
+	uint32_t next = atomic_u32_load(&q->next, RELAXED);
+
+	return likely(next == q->end) ? run_queue_steal_of(head) : next;
 }
 
 /* Adds a task at the back; false if the queue is full. Owner. */
@@ -141,7 +193,7 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 	 */
 	uint64_t head = atomic_u64_load(&q->head, ACQUIRE);
 
-	if (unlikely(tail - run_queue_steal_of(head) >= RUN_QUEUE_SIZE))
+	if (unlikely(tail - run_queue_first_owner(q, head) >= RUN_QUEUE_SIZE))
 		return false;
 	run_queue_slot_set(q, tail, t);
 	run_queue_publish_owner(q, tail + 1);
@@ -151,8 +203,9 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 /*
  * As run_queue_push_owner(). When the queue is full, `overflow`, which has
  * RUN_QUEUE_OVERFLOW places, gets what has to go to the inject queue, in order:
- * the older half and the new task, or just the new task if a thief is at work and
- * room will appear. Returns how many those are. Owner.
+ * what is left of the owner's batch; or, if there is none, the older half and the new
+ * task, or just the new task if a thief is at work and room will appear. Returns how
+ * many those are. Owner.
  */
 #define RUN_QUEUE_OVERFLOW (RUN_QUEUE_SIZE / 2 + 1)
 unsigned int
@@ -183,25 +236,71 @@ run_queue_claim_owner(struct run_queue *q, uint64_t *head, uint32_t real)
 		RELAXED, RELAXED);
 }
 
+/* There is a slot for each task. Owner. */
+static inline struct task *
+run_queue_take_owner(const struct run_queue *q, uint32_t i)
+{
+	struct task *t = run_queue_slot(q, i);
+
+	/* Its turn comes next, and it may have waited for long. */
+	rte_prefetch0(run_queue_slot(q, i + 1));
+	if (t == NULL)
+		__builtin_unreachable();
+	return t;
+}
+
+/* Claims a batch, and takes the first of it. NULL: that was in vain. Owner. */
+struct task *
+weir__run_queue_pop_batch_owner(struct run_queue *q);
+/* The batch is being recalled, or has been. Owner. */
+void
+weir__run_queue_recalled_owner(struct run_queue *q, uint32_t next);
+
+/* Takes the next of the batch, or NULL. Owner. */
+static inline struct task *
+run_queue_pop_from_batch(struct run_queue *q)
+{
+	uint32_t i;
+
+	while ((i = atomic_u32_load(&q->next, RELAXED)) != q->end) {
+		/*
+		 * [queue:F1] between saying that the task is taken and the look
+		 * whether it has been recalled: the fence is that of who recalls.
+		 * Without it both would have the task.
+		 */
+		atomic_u32_store(&q->next, i + 1, RELAXED);
+		atomic_light_fence();
+		if (likely((int32_t)(atomic_u32_load(&q->limit, RELAXED) - i) >
+			   0))
+			return run_queue_take_owner(q, i);
+		weir__run_queue_recalled_owner(q, i);
+	}
+	return NULL;
+}
+
 /* Takes the task at the front, or NULL. Owner. */
 static inline struct task *
 run_queue_pop_owner(struct run_queue *q)
 {
-	uint64_t head = atomic_u64_load(&q->head, RELAXED);
-	uint32_t tail = run_queue_tail_owner(q), real;
-	struct task *t;
+	struct task *t = run_queue_pop_from_batch(q);
+	uint32_t tail, real;
+	uint64_t head;
 
+	if (t != NULL)
+		return t;
+	head = atomic_u64_load(&q->head, RELAXED);
+	tail = run_queue_tail_owner(q);
 	do {
 		real = run_queue_real_of(head);
 		if (unlikely(real == tail))
 			return NULL;
+		if (tail - real >= atomic_u32_load(&q->worth, RELAXED)) {
+			t = weir__run_queue_pop_batch_owner(q);
+			if (likely(t != NULL))
+				return t;
+		}
 	} while (!run_queue_claim_owner(q, &head, real));
-	/* Its turn comes next, and it may have waited for long. */
-	rte_prefetch0(run_queue_slot(q, real + 1));
-	t = run_queue_slot(q, real);
-	if (t == NULL)
-		__builtin_unreachable();
-	return t;
+	return run_queue_take_owner(q, real);
 }
 
 /*
@@ -213,9 +312,25 @@ struct task *
 weir__run_queue_steal(struct run_queue *src, struct run_queue *dst,
 		      unsigned int *n);
 
-/* Tasks in the queue; at once old. Any thread. */
+/*
+ * Gives dst what is left of src's batch: for who finds that the owner of src has been
+ * in a task for long. Returns how many, 0 if that cannot be. The owner of dst, where
+ * there is room for a batch.
+ */
+unsigned int
+weir__run_queue_recall(struct run_queue *src, struct run_queue *dst);
+
+/* Tasks in the queue that can be stolen; at once old. Any thread. */
 unsigned int
 weir__run_queue_len_any(const struct run_queue *q);
+
+/* Is there a batch, and can it be recalled? At once old. Any thread. */
+static inline bool
+run_queue_has_batch_any(const struct run_queue *q)
+{
+	return run_queue_batch(q) > 0 &&
+	       atomic_u32_load(&q->worth, RELAXED) != RUN_QUEUE_NO_BATCH;
+}
 
 /* How many more tasks fit. Owner. */
 unsigned int

@@ -37,6 +37,11 @@
  */
 #define LINGER_US 2
 #define RECHECK_MIN_US 2
+/*
+ * Smaller: workers that poll more rarely lose their batches, by system calls, though
+ * they come to them. Larger: what is claimed waits longer behind a task that takes long.
+ */
+#define RECALL_US 50
 #define RECHECK_MAX_US 1000
 /* Before the first measurement: about a microsecond a poll. */
 #define FIRST_INJECT_INTERVAL 31
@@ -118,7 +123,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	w->idle_bit = node->nb_places;
 	weir__handoff_init(&w->handoff);
 	atomic_u32_store(&w->park, rt->options.park, RELAXED);
-	weir__run_queue_init(&w->queue, rt->nb_workers == 1);
+	weir__run_queue_init(&w->queue, rt->nb_workers == 1, rt->membarrier);
 	weir__timers_init(&w->timers, &rt->clock);
 	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
 			      node->id);
@@ -256,6 +261,7 @@ create_empty(const struct weir_options *options)
 	rt->inject_target = cycles_of_us(INJECT_TARGET_US);
 	rt->clock_target = cycles_of_us(CLOCK_TARGET_US);
 	rt->linger = cycles_of_us(LINGER_US);
+	rt->recall_age = cycles_of_us(RECALL_US);
 	rt->recheck_min = cycles_of_us(RECHECK_MIN_US);
 	rt->recheck_max = cycles_of_us(RECHECK_MAX_US);
 	rt->adaptive_poll = cycles_of_us(options->adaptive_poll_us);

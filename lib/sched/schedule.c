@@ -12,7 +12,7 @@
  *    one with its last-level cache, if there is one. Only when all of them are
  *    busy and work piles up is one told on another node. What a worker finds
  *    between two tasks is told of as soon as it is known what runs next, unless
- *    it is that.
+ *    it is that; what its queue had no room for is told of at once.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one
@@ -170,6 +170,9 @@ push_full_queue(struct core *c, struct task *t)
 	counter_add(&w->counters, overflows, 1);
 	n = without_turns(c, overflow, n);
 	weir__inject(w->node, &w->node->inject, overflow, n);
+	/* Whether others have those does not hang on what is queued here. */
+	if (c->looking && n > 0)
+		weir__notify(w->node, NULL);
 }
 
 static inline void

@@ -191,7 +191,9 @@ struct weir_runtime {
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t clock_target;	/* and at the clock */
 	uint64_t linger;	/* cycles of a short wait */
-	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
+	uint64_t
+		recall_age; /* cycles without a poll, then a batch is recalled */
+	uint64_t recheck_min; /* a sleeper's looks at others' queues */
 	uint64_t recheck_max;
 	uint64_t adaptive_poll;	 /* TSC cycles without work before it pauses */
 	uint64_t adaptive_sleep; /* and before it sleeps */
@@ -340,13 +342,13 @@ weir__place(struct task *t);
 void
 weir__notify(struct node *node, const struct run_queue *queue);
 
-/* H3: something else runs first, so others can have all that is queued. */
+/* H3: something else runs first, so others can have all that they can take. */
 static inline void
 tell_of_all(const struct core *c)
 {
 	const struct worker *w = c->worker;
 
-	if (run_queue_len_owner(&w->queue) > 0)
+	if (run_queue_shared_owner(&w->queue) > 0)
 		weir__notify(w->node, &w->queue);
 }
 

@@ -96,6 +96,7 @@ entries_left(const struct weir_runtime *rt)
 
 		n += weir__inject_len(&w->inbox);
 		n += weir__run_queue_len_any(&w->queue);
+		n += run_queue_batch(&w->queue);
 		n += w->core->local.n + w->core->deferred.n;
 		n += w->core->lifo != NULL;
 	}

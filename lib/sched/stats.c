@@ -44,7 +44,8 @@ read_worker(const struct worker *w, struct weir_worker_stats *stats)
 	stats->max_poll_gap_ns = cycles_to_ns(counter_get(c, max_poll_gap));
 	stats->busy_ns = cycles_to_ns(counter_get(c, busy));
 	stats->spawned = counter_get(c, spawned);
-	stats->queue_depth = weir__run_queue_len_any(&w->queue);
+	stats->queue_depth =
+		weir__run_queue_len_any(&w->queue) + run_queue_batch(&w->queue);
 }
 
 int

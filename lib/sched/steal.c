@@ -3,11 +3,12 @@
 /*
  * Where a worker that has nothing to run looks for work.
  *
- * Its node's inject queue; the other workers, tier by tier, nearest first, from
- * a random start within a tier; then other nodes' inject queues. Tiers are the
- * core, the last-level cache, the node, and other nodes by distance. Another
- * node's work is taken only when that node has a backlog worth the distance, or
- * is stuck: a short spike must not drag memory across sockets.
+ * Its node's inject queue; the other workers' run queues, tier by tier, nearest
+ * first, from a random start within a tier, and what those that are stuck have claimed
+ * of theirs; then other nodes' inject queues. Tiers are the core, the last-level cache,
+ * the node, and other nodes by distance. Another node's work is taken only when that
+ * node has a backlog worth the distance, or is stuck: a short spike must not drag
+ * memory across sockets.
  *
  * V1 A stolen task keeps its home: its next wake-up goes back there (H2).
  * V2 Every steal is counted by thief and victim.
@@ -44,6 +45,18 @@ is_stuck(const struct worker *w, uint64_t limit)
 	return last != 0 && now > last && now - last > limit;
 }
 
+/* Has this worker claimed tasks, and not come to them for long? */
+static bool
+keeps_batch(const struct worker *victim, const struct worker *thief)
+{
+	const struct weir_runtime *rt = thief->rt;
+
+	return run_queue_has_batch_any(&victim->queue) &&
+	       is_stuck(victim, victim->node == thief->node ?
+					rt->recall_age :
+					rt->cross_node_age);
+}
+
 /* Does nobody on the node come to its inject queue? */
 static bool
 node_is_stuck(const struct node *node)
@@ -69,8 +82,8 @@ worth_looking(const struct node *node)
 }
 
 /*
- * Of n, as many as make half of what fits at most: a full queue would give half of
- * its tasks back for the next that is woken.
+ * Of n, as many as make half of what fits at most: a full queue would give tasks back
+ * for the next that is woken.
  */
 static unsigned int
 fitting(const struct core *c, unsigned int n)
@@ -161,6 +174,37 @@ worth_crossing(const struct worker *victim, unsigned int backlog)
 	       (backlog > 0 && is_stuck(victim, rt->cross_node_age));
 }
 
+/* V2 */
+static void
+count_steal(struct core *c, const struct worker *victim, unsigned int n)
+{
+	struct worker *w = c->worker;
+
+	counter_add(&w->counters, steal_ops, 1);
+	counter_add(&w->counters, steals, n);
+	if (victim->node != w->node)
+		counter_add(&w->counters, steals_remote, n);
+	atomic_u64_add_owner(&w->steals_from[victim->index], n);
+	weir__trace_worker_steal(w->index, victim->index, n);
+}
+
+/* What a victim that is stuck has claimed. */
+static struct task *
+recall_from(struct core *c, struct worker *victim)
+{
+	struct worker *w = c->worker;
+	unsigned int n;
+
+	if (!keeps_batch(victim, w) ||
+	    (victim->node != w->node && c->now < c->far_after))
+		return NULL;
+	n = weir__run_queue_recall(&victim->queue, &w->queue);
+	if (n == 0)
+		return NULL;
+	count_steal(c, victim, n);
+	return run_queue_pop_owner(&w->queue);
+}
+
 static struct task *
 steal_from(struct core *c, struct worker *victim)
 {
@@ -170,19 +214,13 @@ steal_from(struct core *c, struct worker *victim)
 	struct task *t;
 
 	if (backlog == 0)
-		return NULL;
+		return recall_from(c, victim);
 	if (victim->node != w->node &&
 	    (c->now < c->far_after || !worth_crossing(victim, backlog)))
 		return NULL;
 	t = weir__run_queue_steal(&victim->queue, &w->queue, &n);
-	if (t == NULL)
-		return NULL;
-	counter_add(&w->counters, steal_ops, 1);
-	counter_add(&w->counters, steals, n);
-	if (victim->node != w->node)
-		counter_add(&w->counters, steals_remote, n);
-	atomic_u64_add_owner(&w->steals_from[victim->index], n);
-	weir__trace_worker_steal(w->index, victim->index, n);
+	if (t != NULL)
+		count_steal(c, victim, n);
 	return t;
 }
 
@@ -288,9 +326,13 @@ weir__work_pending(const struct worker *w)
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *v = rt->workers[i];
 
+		if (v == w)
+			continue;
 		backlog = weir__run_queue_len_any(&v->queue);
-		if (v != w && backlog > 0 &&
+		if (backlog > 0 &&
 		    (v->node == w->node || worth_crossing(v, backlog)))
+			return true;
+		if (backlog == 0 && keeps_batch(v, w))
 			return true;
 	}
 	for (i = 1; i < rt->nb_nodes; i++)

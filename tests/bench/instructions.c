@@ -426,8 +426,8 @@ steal(struct weir_runtime *rt)
 {
 	unsigned int i, k;
 
-	weir__run_queue_init(&victim, false);
-	weir__run_queue_init(&thief, false);
+	weir__run_queue_init(&victim, false, false);
+	weir__run_queue_init(&thief, false, false);
 	for (i = 0; i < operations; i++) {
 		for (k = 0; k < STOLEN_FROM; k++)
 			run_queue_push_owner(&victim, &tasks[k]);

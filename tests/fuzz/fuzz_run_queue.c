@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The run queue against arrays. An input is where the indices begin, and then a
- * program of pushes, pops and steals between three queues of eight slots. A
- * thief may stop in the middle of a steal, with its claim made, while owners
- * and other thieves go on.
+ * The run queue against arrays. An input is where the indices begin, and which owners
+ * claim batches, and then a program of pushes, pops, steals and recalls between three
+ * queues of eight slots. A thief may stop in the middle of a steal, with its claim
+ * made, while owners and other thieves go on.
  */
 
 #include "fuzz.h"
 
 #include <string.h>
 
+#define RUN_QUEUE_SHARE 2
 #define RUN_QUEUE_SIZE 8
 #include "queue/run_queue.c"
+
+int
+weir__membarrier(int command)
+{
+	return 0;
+}
 
 #define QUEUES 3
 #define TASKS 4096
@@ -27,6 +34,14 @@ struct model {
 	uint64_t claim;
 	/* Slots in front of the first task that are not free yet (R1). */
 	unsigned int lag;
+	/*
+	 * The first of them are the owner's batch. Behind it is a gap of slots without
+	 * tasks, which are not free until the owner finds no more of its batch (R6).
+	 */
+	bool batches;
+	bool holds; /* a batch, as it thinks */
+	unsigned int batch;
+	unsigned int gap;
 };
 
 static struct task tasks[TASKS];
@@ -37,16 +52,60 @@ static struct model models[QUEUES];
 static unsigned int
 model_room(const struct model *m)
 {
-	return RUN_QUEUE_SIZE - m->n - m->lag;
+	return RUN_QUEUE_SIZE - m->n - (m->holds ? m->gap : m->lag);
+}
+
+/* Those from first on. */
+static void
+model_take_at(struct model *m, unsigned int first, unsigned int n,
+	      struct task **to)
+{
+	fuzz_check(first + n <= m->n);
+	memcpy(to, m->tasks + first, n * sizeof(to[0]));
+	m->n -= n;
+	memmove(m->tasks + first, m->tasks + first + n,
+		(m->n - first) * sizeof(to[0]));
 }
 
 static void
 model_take(struct model *m, unsigned int n, struct task **to)
 {
-	fuzz_check(n <= m->n);
-	memcpy(to, m->tasks, n * sizeof(to[0]));
-	m->n -= n;
-	memmove(m->tasks, m->tasks + n, m->n * sizeof(to[0]));
+	model_take_at(m, 0, n, to);
+}
+
+/* Those that can be stolen, half of them. */
+static unsigned int
+model_half(const struct model *m)
+{
+	return (m->n - m->batch + 1) / 2;
+}
+
+static void
+model_steal(struct model *m, unsigned int n, struct task **to)
+{
+	model_take_at(m, m->batch, n, to);
+	m->gap += n;
+}
+
+/* The owner takes the next one, and a batch if it has none. */
+static void
+model_pop(struct model *m, struct task **to)
+{
+	unsigned int share = RTE_MIN(m->n / RUN_QUEUE_SHARE, RUN_QUEUE_BATCH);
+
+	if (m->batch > 0) {
+		m->batch--;
+		m->holds = m->batch > 0;
+	} else {
+		m->holds = m->batches && m->nb_claimed == 0 && share > 1;
+		if (m->holds) {
+			m->batch = share - 1;
+			m->gap = 0;
+		}
+		if (m->nb_claimed > 0)
+			m->lag++;
+	}
+	model_take(m, 1, to);
 }
 
 static void
@@ -59,7 +118,8 @@ begin(struct fuzz_input *in)
 	memset(models, 0, sizeof(models));
 	for (i = 0; i < QUEUES; i++) {
 		first = 0u - fuzz_u8(in);
-		weir__run_queue_init(&queues[i], false);
+		models[i].batches = fuzz_u8(in) % 2 != 0;
+		weir__run_queue_init(&queues[i], false, models[i].batches);
 		atomic_u64_store(&queues[i].head, run_queue_pack(first, first),
 				 RELAXED);
 		atomic_u32_store(&queues[i].tail, first, RELAXED);
@@ -75,6 +135,12 @@ push(unsigned int i)
 	unsigned int n = 0, k, got;
 
 	got = weir__run_queue_push_owner(&queues[i], t, overflow);
+	if (model_room(m) == 0) {
+		n = m->batch;
+		model_take(m, n, expected);
+		m->batch = 0;
+		m->holds = false;
+	}
 	if (model_room(m) > 0) {
 		m->tasks[m->n++] = t;
 	} else {
@@ -112,12 +178,11 @@ pop(unsigned int i)
 
 	if (m->n == 0) {
 		fuzz_check(t == NULL);
+		m->holds = false;
 		return;
 	}
-	model_take(m, 1, &expected);
+	model_pop(m, &expected);
 	fuzz_check(t == expected);
-	if (m->nb_claimed > 0)
-		m->lag++;
 }
 
 static void
@@ -131,15 +196,36 @@ steal(unsigned int from, unsigned int to)
 		return;
 	t = weir__run_queue_steal(&queues[from], &queues[to], &n);
 	/* R2 */
-	if (src->n == 0 || src->nb_claimed > 0 || model_room(dst) < HALF) {
+	if (src->n == src->batch || src->nb_claimed > 0 ||
+	    model_room(dst) < HALF) {
 		fuzz_check(t == NULL && n == untouched);
 		return;
 	}
-	fuzz_check(n == (src->n + 1) / 2);
-	model_take(src, n, half);
+	fuzz_check(n == model_half(src));
+	model_steal(src, n, half);
 	fuzz_check(t == half[n - 1]);
 	for (k = 0; k + 1 < n; k++)
 		dst->tasks[dst->n++] = half[k];
+}
+
+static void
+recall(unsigned int from, unsigned int to)
+{
+	struct model *src = &models[from], *dst = &models[to];
+	unsigned int n = src->batch;
+
+	if (from == to)
+		return;
+	if (model_room(dst) < RUN_QUEUE_BATCH)
+		n = 0;
+	fuzz_check(weir__run_queue_recall(&queues[from], &queues[to]) == n);
+	if (n == 0)
+		return;
+	model_take(src, n, dst->tasks + dst->n);
+	dst->n += n;
+	src->batch = 0;
+	/* It has not seen that yet. */
+	src->gap += n;
 }
 
 /* The first half of a steal. */
@@ -151,12 +237,12 @@ begin_steal(unsigned int i)
 	uint32_t n;
 
 	n = claim_half(&queues[i], &head);
-	if (m->n == 0 || m->nb_claimed > 0) {
+	if (m->n == m->batch || m->nb_claimed > 0) {
 		fuzz_check(n == 0);
 		return;
 	}
-	fuzz_check(n == (m->n + 1) / 2);
-	model_take(m, n, m->claimed);
+	fuzz_check(n == model_half(m));
+	model_steal(m, n, m->claimed);
 	m->nb_claimed = n;
 	m->lag = n;
 	m->claim = head;
@@ -193,7 +279,10 @@ step(struct fuzz_input *in)
 			push(i);
 		break;
 	case 2:
-		pop(i);
+		if (n > 4)
+			recall(i, n % QUEUES);
+		else
+			pop(i);
 		break;
 	case 3:
 		for (; n > 0; n--)
@@ -225,7 +314,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&in);
 		for (i = 0; i < QUEUES; i++) {
 			fuzz_check(weir__run_queue_len_any(&queues[i]) ==
-				   models[i].n);
+				   models[i].n - models[i].batch);
+			fuzz_check(run_queue_batch(&queues[i]) ==
+				   models[i].batch);
 			fuzz_check(weir__run_queue_room_owner(&queues[i]) ==
 				   model_room(&models[i]));
 		}

@@ -39,7 +39,7 @@ MODEL(idle_claimed, "a sleeper that is claimed finds what it is claimed for", 3,
       3)
 {
 	weir__idle_init(&idle, 2);
-	weir__run_queue_init(&queue, false);
+	weir__run_queue_init(&queue, false, false);
 	weir__idle_sleep(&idle, 0, false);
 	model_thread("notifier", push_and_notify, NULL);
 	while (!weir__idle_claimed(&idle, 0))
@@ -67,7 +67,7 @@ MODEL(idle_wake_self, "two get up by themselves beside a claim", 3, 3)
 	static const unsigned int bits[] = { 0, 1 };
 
 	weir__idle_init(&idle, 2);
-	weir__run_queue_init(&queue, false);
+	weir__run_queue_init(&queue, false, false);
 	weir__idle_sleep(&idle, 0, false);
 	weir__idle_sleep(&idle, 1, false);
 	model_thread("notifier", push_and_notify, NULL);

@@ -5,6 +5,7 @@
  * what its pusher wrote, whatever the owner and the thieves do.
  */
 
+#include "kernel.h"
 #include "model.h"
 #include "queue/run_queue.h"
 #include "rig.h"
@@ -15,25 +16,31 @@ static unsigned int nb_overflow;
 static unsigned int pushed;
 
 static struct run_queue *
-make_queue(void)
+make_queue(bool batches)
 {
 	struct run_queue *q = model_alloc(sizeof(*q));
 
-	weir__run_queue_init(q, false);
+	weir__run_queue_init(q, false, batches);
 	model_exclusive(q->slots, sizeof(q->slots));
 	return q;
 }
 
 /* The queue, with `first` as its first index and n tasks in it. */
 static void
-begin(uint32_t first, unsigned int n)
+begin_with(struct run_queue *q, uint32_t first, unsigned int n)
 {
-	queue = make_queue();
+	queue = q;
 	atomic_u64_store(&queue->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&queue->tail, first, RELAXED);
 	nb_overflow = 0;
 	while (n-- > 0)
 		model_check(run_queue_push_owner(queue, rig_task(pushed++)));
+}
+
+static void
+begin(uint32_t first, unsigned int n)
+{
+	begin_with(make_queue(false), first, n);
 }
 
 static void
@@ -73,7 +80,7 @@ steal(void *arg)
 	unsigned int n;
 
 	(void)arg;
-	weir__run_queue_init(own, false);
+	weir__run_queue_init(own, false, false);
 	n = steal_to(queue, own);
 	if (n > 0)
 		model_check(weir__run_queue_len_any(own) == n - 1);
@@ -99,7 +106,7 @@ steal_from_second(void *arg)
 	struct run_queue *own = model_alloc(sizeof(*own));
 
 	(void)arg;
-	weir__run_queue_init(own, false);
+	weir__run_queue_init(own, false, false);
 	steal_to(second, own);
 	while (pop(own))
 		;
@@ -184,7 +191,7 @@ MODEL(run_queue_appended, "a thief takes what was just appended", 3, 3)
 
 MODEL(run_queue_passed_on, "a thief is stolen from", 3, 3)
 {
-	second = make_queue();
+	second = make_queue(false);
 	begin(0, 3);
 	model_thread("thief", steal_to_second, NULL);
 	model_thread("other thief", steal_from_second, NULL);
@@ -204,11 +211,121 @@ MODEL(run_queue_refilled, "a thief steals into a queue that is copied from", 3,
 
 	begin(0, 4);
 	first = queue;
-	queue = make_queue();
+	queue = make_queue(false);
 	for (i = 0; i < 4; i++)
 		push();
 	second = first;
 	model_thread("thief", steal_from_second, NULL);
 	steal_to(queue, second);
+	end();
+}
+
+/* The same with a batch of three, of which the first has been taken. */
+static void
+begin_batch(uint32_t first)
+{
+	begin_with(make_queue(true), first, 4);
+	model_check(pop(queue));
+	model_check(run_queue_batch(queue) == 2);
+}
+
+static void
+recall(void *arg)
+{
+	struct run_queue *own = model_alloc(sizeof(*own));
+	unsigned int n;
+
+	(void)arg;
+	weir__run_queue_init(own, false, false);
+	n = weir__run_queue_recall(queue, own);
+	model_check(weir__run_queue_len_any(own) == n);
+	while (pop(own))
+		;
+	model_free(own);
+}
+
+MODEL(run_queue_recall,
+      "an owner that takes from its batch beside who recalls it", 3, 3)
+{
+	begin_batch(0);
+	model_thread("rescuer", recall, NULL);
+	pop(queue);
+	pop(queue);
+	end();
+}
+
+MODEL(run_queue_recall_first, "a batch is recalled that has just been claimed",
+      3, 3)
+{
+	begin_with(make_queue(true), 0, 0);
+	model_thread("rescuer", recall, NULL);
+	push();
+	push();
+	push();
+	pop(queue);
+	end();
+}
+
+MODEL(run_queue_recall_filled, "the slots of what is recalled are used again",
+      3, 3)
+{
+	begin_batch(UINT32_MAX - 1);
+	model_thread("rescuer", recall, NULL);
+	push();
+	pop(queue);
+	push();
+	push();
+	end();
+}
+
+MODEL(run_queue_recall_next,
+      "the owner has another batch before it is recalled", 3, 3)
+{
+	begin_batch(0);
+	push();
+	model_thread("rescuer", recall, NULL);
+	pop(queue);
+	pop(queue);
+	pop(queue);
+	pop(queue);
+	end();
+}
+
+MODEL(run_queue_recall_two, "two recall a batch", 2, 2)
+{
+	begin_batch(0);
+	model_thread("rescuer", recall, NULL);
+	model_thread("other rescuer", recall, NULL);
+	pop(queue);
+	end();
+}
+
+MODEL(run_queue_recall_steal, "a thief beside who recalls a batch", 2, 2)
+{
+	begin_batch(0);
+	model_thread("rescuer", recall, NULL);
+	model_thread("thief", steal, NULL);
+	push();
+	pop(queue);
+	push();
+	end();
+}
+
+MODEL(run_queue_recall_refused, "there is no membarrier any more", 3, 3)
+{
+	kernel_options.membarrier = false;
+	begin_batch(0);
+	model_thread("rescuer", recall, NULL);
+	pop(queue);
+	pop(queue);
+	model_join_all();
+	/* If there was something to recall, nobody tries again. */
+	push();
+	push();
+	push();
+	model_check(pop(queue));
+	model_check(run_queue_batch(queue) == 0 ||
+		    atomic_u32_load(&queue->worth, RELAXED) !=
+			    RUN_QUEUE_NO_BATCH);
 	end();
 }

@@ -321,6 +321,18 @@ in_run_queue(const struct run_queue *q, const struct task *t)
 	return false;
 }
 
+/* Others recall that, but only from a worker that is stuck. */
+static bool
+in_batch(const struct run_queue *q, const struct task *t)
+{
+	uint32_t i;
+
+	for (i = peek32(&q->next); (int32_t)(peek32(&q->limit) - i) > 0; i++)
+		if (q->slots[i % RUN_QUEUE_SIZE].v == t)
+			return true;
+	return false;
+}
+
 /*
  * Is it where no other worker of its node can take it from, or would do so only
  * when it came by: with a worker of another node, which has stolen it?
@@ -338,6 +350,7 @@ is_private(const struct sim_task *t)
 
 		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
 		    in_chain(&c->deferred, t->task) ||
+		    in_batch(&w->queue, t->task) ||
 		    (w->node != home && in_run_queue(&w->queue, t->task)))
 			return true;
 	}

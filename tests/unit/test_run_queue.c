@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/membarrier.h"
 #include "base/rand.h"
 #include "queue/run_queue.h"
 #include "rig.h"
@@ -12,13 +13,19 @@
 #define SIZE RUN_QUEUE_SIZE
 #define HALF (SIZE / 2)
 
-/* A queue whose indices start at `first`. */
+/* A queue whose indices start at `first`, and whose owner may claim batches. */
+static void
+init_batches_at(struct run_queue *q, uint32_t first, bool batches)
+{
+	weir__run_queue_init(q, false, batches);
+	atomic_u64_store(&q->head, (uint64_t)first << 32 | first, RELAXED);
+	atomic_u32_store(&q->tail, first, RELAXED);
+}
+
 static void
 init_at(struct run_queue *q, uint32_t first)
 {
-	weir__run_queue_init(q, false);
-	atomic_u64_store(&q->head, (uint64_t)first << 32 | first, RELAXED);
-	atomic_u32_store(&q->tail, first, RELAXED);
+	init_batches_at(q, first, false);
 }
 
 /* As if a thief had claimed n tasks and were still copying them. */
@@ -66,12 +73,12 @@ expect_overflow(struct run_queue *q, struct task *t)
 }
 
 static void
-check_order(bool alone)
+check_order(bool alone, bool batches)
 {
 	struct task *tasks = rig_tasks(SIZE);
 	struct run_queue q;
 
-	weir__run_queue_init(&q, alone);
+	weir__run_queue_init(&q, alone, batches);
 	assert_null(run_queue_pop_owner(&q));
 	assert_int_equal(weir__run_queue_room_owner(&q), SIZE);
 	push_all(&q, tasks, 0, SIZE);
@@ -109,9 +116,11 @@ appends_in_order(void **state)
 static void
 is_first_in_first_out(void **state)
 {
-	check_order(false);
+	check_order(false, false);
 	/* R5 */
-	check_order(true);
+	check_order(true, false);
+	/* R6 */
+	check_order(false, true);
 }
 
 static void
@@ -120,7 +129,7 @@ check_overflow(bool alone)
 	struct task *tasks = rig_tasks(SIZE + 1);
 	struct run_queue q;
 
-	weir__run_queue_init(&q, alone);
+	weir__run_queue_init(&q, alone, false);
 	push_all(&q, tasks, 0, SIZE);
 	expect_overflow(&q, &tasks[SIZE]);
 	assert_int_equal(weir__run_queue_room_owner(&q), HALF);
@@ -143,7 +152,7 @@ overflow_is_the_new_task_while_a_thief_copies(void **state)
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct run_queue q;
 
-	weir__run_queue_init(&q, false);
+	weir__run_queue_init(&q, false, false);
 	push_all(&q, tasks, 0, SIZE);
 	claim(&q, HALF);
 	/* R1: the thief's slots are not the owner's yet. */
@@ -164,8 +173,8 @@ thieves_come_one_at_a_time(void **state)
 	struct run_queue q, dst;
 	unsigned int n = 77;
 
-	weir__run_queue_init(&q, false);
-	weir__run_queue_init(&dst, false);
+	weir__run_queue_init(&q, false, false);
+	weir__run_queue_init(&dst, false, false);
 	push_all(&q, tasks, 0, 8);
 	claim(&q, 1);
 	/* R2 */
@@ -210,8 +219,8 @@ steal_of_nothing_takes_nothing(void **state)
 	struct run_queue q, dst;
 	unsigned int n = 77;
 
-	weir__run_queue_init(&q, false);
-	weir__run_queue_init(&dst, false);
+	weir__run_queue_init(&q, false, false);
+	weir__run_queue_init(&dst, false, false);
 	assert_null(weir__run_queue_steal(&q, &dst, &n));
 	assert_int_equal(n, 77);
 }
@@ -223,8 +232,8 @@ steal_refuses_when_the_thief_has_no_room(void **state)
 	struct run_queue q, dst;
 	unsigned int n;
 
-	weir__run_queue_init(&q, false);
-	weir__run_queue_init(&dst, false);
+	weir__run_queue_init(&q, false, false);
+	weir__run_queue_init(&dst, false, false);
 	push_all(&q, tasks, 0, SIZE);
 	push_all(&dst, tasks, SIZE, SIZE + HALF + 1);
 	assert_null(weir__run_queue_steal(&q, &dst, &n));
@@ -265,6 +274,155 @@ indices_wrap(void **state)
 	free(tasks);
 }
 
+#define BATCH RUN_QUEUE_BATCH
+
+/* A queue of n tasks, the first of which has been taken with a batch. */
+static void
+begin_batch(struct run_queue *q, struct task *tasks, unsigned int n)
+{
+	init_batches_at(q, 0u - n / 2, true);
+	push_all(q, tasks, 0, n);
+	expect_pops(q, 0, 1);
+	assert_int_equal(run_queue_batch(q), BATCH - 1);
+	assert_int_equal(weir__run_queue_len_any(q), n - BATCH);
+	assert_int_equal(run_queue_len_owner(q), n - 1);
+	assert_int_equal(weir__run_queue_room_owner(q), SIZE - (n - 1));
+}
+
+static void
+batches_are_a_share_of_the_queue(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	struct run_queue q;
+	unsigned int n, share;
+
+	for (n = 1; n <= SIZE; n++) {
+		init_batches_at(&q, 0, true);
+		push_all(&q, tasks, 0, n);
+		expect_pops(&q, 0, 1);
+		share = RTE_MIN(n / RUN_QUEUE_SHARE, BATCH);
+		assert_int_equal(run_queue_batch(&q),
+				 share > 1 ? share - 1 : 0);
+		expect_pops(&q, 1, n);
+		assert_null(run_queue_pop_owner(&q));
+		assert_int_equal(run_queue_len_owner(&q), 0);
+	}
+	free(tasks);
+}
+
+/* No thief gets what is claimed; the order stays. */
+static void
+thieves_leave_the_batch(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	const unsigned int n = 4 * BATCH, half = (n - BATCH) / 2;
+	struct run_queue q, dst;
+	unsigned int stolen;
+
+	begin_batch(&q, tasks, n);
+	init_at(&dst, 0);
+	assert_int_equal(task_id(weir__run_queue_steal(&q, &dst, &stolen)),
+			 BATCH + half - 1);
+	assert_int_equal(stolen, half);
+	expect_pops(&dst, BATCH, BATCH + half - 1);
+	expect_pops(&q, 1, BATCH);
+	expect_pops(&q, BATCH + half, n);
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+/* Behind a batch slots do not come free: it goes, if they are needed. */
+static void
+overflow_is_the_batch_if_there_is_one(void **state)
+{
+	struct task *tasks = rig_tasks(2 * SIZE);
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+	struct run_queue q, dst;
+	unsigned int i, n;
+
+	begin_batch(&q, tasks, SIZE);
+	init_at(&dst, 0);
+	assert_non_null(weir__run_queue_steal(&q, &dst, &n));
+	assert_int_equal(weir__run_queue_room_owner(&q), 1);
+	push_all(&q, tasks, SIZE, SIZE + 1);
+	assert_int_equal(
+		weir__run_queue_push_owner(&q, &tasks[SIZE + 1], overflow),
+		BATCH - 1);
+	for (i = 0; i < BATCH - 1; i++)
+		assert_int_equal(task_id(overflow[i]), 1 + i);
+	assert_int_equal(weir__run_queue_room_owner(&q), BATCH + n - 2);
+	expect_pops(&q, BATCH + n, SIZE + 2);
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+static bool
+has_membarrier(void)
+{
+	return weir__membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+static void
+recall_takes_what_is_left_of_a_batch(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE + 1);
+	struct run_queue q, dst;
+
+	if (!has_membarrier())
+		skip();
+	begin_batch(&q, tasks, SIZE);
+	init_at(&dst, 7);
+	expect_pops(&q, 1, 3);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), BATCH - 3);
+	assert_int_equal(run_queue_batch(&q), 0);
+	assert_int_equal(run_queue_len_owner(&q), SIZE - BATCH);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
+	expect_pops(&dst, 3, BATCH);
+	assert_null(run_queue_pop_owner(&dst));
+	/* The slots are in use until the owner has seen it. */
+	assert_int_equal(weir__run_queue_room_owner(&q), 3);
+	expect_pops(&q, BATCH, BATCH + 1);
+	assert_int_equal(weir__run_queue_room_owner(&q), BATCH + 1);
+	expect_pops(&q, BATCH + 1, SIZE);
+	assert_null(run_queue_pop_owner(&q));
+	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
+	free(tasks);
+}
+
+static void
+recall_refuses_when_there_is_no_room(void **state)
+{
+	struct task *tasks = rig_tasks(2 * SIZE);
+	struct run_queue q, dst;
+
+	if (!has_membarrier())
+		skip();
+	begin_batch(&q, tasks, SIZE);
+	init_at(&dst, 0);
+	push_all(&dst, tasks, SIZE, 2 * SIZE - BATCH + 1);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
+	expect_pops(&dst, SIZE, SIZE + 1);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), BATCH - 1);
+	free(tasks);
+}
+
+/* Such an owner claims one by one. */
+static void
+nothing_is_recalled_where_there_are_no_batches(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	struct run_queue q, dst;
+
+	init_at(&q, 0);
+	init_at(&dst, 0);
+	push_all(&q, tasks, 0, SIZE);
+	expect_pops(&q, 0, 1);
+	assert_int_equal(run_queue_batch(&q), 0);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
+	expect_pops(&q, 1, SIZE);
+	free(tasks);
+}
+
 #define STRESS_TASKS 200000u
 #define THIEVES 3
 
@@ -278,6 +436,7 @@ struct stress {
 	struct task *tasks;
 	uint64_t seed;
 	struct atomic_u32 stolen;
+	struct atomic_u32 recalled;
 };
 
 static void
@@ -346,12 +505,16 @@ be_owner_or_thief(void *arg)
 			rig_add(&s->stolen, n);
 		}
 		/* Leave some, so that there is something to steal. */
-		while (weir__run_queue_len_any(mine) > (last ? 0 : 8)) {
+		while (run_queue_len_owner(mine) > (last ? 0 : 8)) {
 			t = run_queue_pop_owner(mine);
 			if (t != NULL)
 				saw(s, t);
 		}
-		if (t == NULL)
+		n = 0;
+		if (rand_below(&r, 4) == 0)
+			n = weir__run_queue_recall(&s->owner, mine);
+		rig_add(&s->recalled, n);
+		if (t == NULL && n == 0)
 			sched_yield();
 	} while (!last);
 	return NULL;
@@ -370,13 +533,14 @@ owner_and_thieves_see_each_task_once(void **state)
 	s->tasks = rig_tasks(STRESS_TASKS);
 	s->seen = calloc(STRESS_TASKS, sizeof(*s->seen));
 	/* Across the wrap, about half way. */
-	init_at(&s->owner, 0 - STRESS_TASKS / 2);
+	init_batches_at(&s->owner, 0 - STRESS_TASKS / 2, has_membarrier());
 	for (i = 0; i < THIEVES; i++)
 		init_at(&s->thieves[i], 0 - STRESS_TASKS / 100);
 	rig_threads(THIEVES + 1, be_owner_or_thief, s);
 	for (i = 0; i < STRESS_TASKS; i++)
 		assert_int_equal(rig_get(&s->seen[i]), 1);
-	print_message("# %u stolen\n", rig_get(&s->stolen));
+	print_message("# %u stolen, %u recalled\n", rig_get(&s->stolen),
+		      rig_get(&s->recalled));
 	free(s->seen);
 	free(s->tasks);
 	free(s);
@@ -395,6 +559,13 @@ main(void)
 		cmocka_unit_test(steal_of_nothing_takes_nothing),
 		cmocka_unit_test(steal_refuses_when_the_thief_has_no_room),
 		cmocka_unit_test(indices_wrap),
+		cmocka_unit_test(batches_are_a_share_of_the_queue),
+		cmocka_unit_test(thieves_leave_the_batch),
+		cmocka_unit_test(overflow_is_the_batch_if_there_is_one),
+		cmocka_unit_test(recall_takes_what_is_left_of_a_batch),
+		cmocka_unit_test(recall_refuses_when_there_is_no_room),
+		cmocka_unit_test(
+			nothing_is_recalled_where_there_are_no_batches),
 		cmocka_unit_test(owner_and_thieves_see_each_task_once),
 	};
 

@@ -3,11 +3,13 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include <rte_lcore.h>
 
 #include "rig.h"
+#include "sched/scheduler.h"
 #include "weir_null.h"
 
 /* Sums over all workers. */
@@ -311,6 +313,76 @@ neighbour_serves_the_source_of_a_stuck_worker(void **state)
 	assert_int_equal(sum.rescues, 1);
 }
 
+#define CLAIMING_CROWD 40u
+
+/* The first of them does not end before the others have run. */
+static int
+be_last(struct weir_context *ctx, void *state)
+{
+	struct atomic_u32 *runs = *(struct atomic_u32 **)state;
+
+	if (atomic_u32_fetch_add(runs, 1, ACQ_REL) == 0)
+		while (rig_get(runs) < CLAIMING_CROWD)
+			sched_yield();
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops be_last_ops = {
+	.name = "be_last",
+	.state_size = sizeof(struct atomic_u32 *),
+	.poll = be_last,
+};
+
+static int
+spawn_claiming_crowd(struct weir_context *ctx, void *state)
+{
+	struct atomic_u32 *states[CLAIMING_CROWD];
+	unsigned int i;
+
+	for (i = 0; i < CLAIMING_CROWD; i++)
+		states[i] = *(struct atomic_u32 **)state;
+	return weir_task_spawn_burst(weir_context_runtime(ctx), &be_last_ops,
+				     states, CLAIMING_CROWD, NULL,
+				     NULL) == CLAIMING_CROWD ?
+		       WEIR_DONE :
+		       -ENOMEM;
+}
+
+static const struct weir_task_ops spawn_claiming_crowd_ops = {
+	.name = "spawn_claiming_crowd",
+	.state_size = sizeof(struct atomic_u32 *),
+	.poll = spawn_claiming_crowd,
+};
+
+/* A worker claims several tasks of its queue at once, and is in the first for long. */
+static void
+what_a_stuck_worker_has_claimed_is_run_by_others(void **state)
+{
+	const struct weir_spawn_attr on_0 = { .affinity = WEIR_AFFINITY_WORKER,
+					      .worker = 0 };
+	const struct run_queue *q = &rig.rt->workers[0]->queue;
+	struct atomic_u32 runs = { 0 }, *arg = &runs;
+	struct rig_blockers others;
+	struct weir_join *join;
+	struct totals sum;
+
+	rig_block_some(&others, rig.rt, UINT32_MAX & ~1u);
+	join = weir_task_spawn(rig.rt, &spawn_claiming_crowd_ops, &arg, &on_0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	rig_wait_until(rig_get(&runs) == 1);
+	if (rig.rt->membarrier) {
+		assert_int_equal(run_queue_batch(q), RUN_QUEUE_BATCH - 1);
+		assert_int_equal(weir__run_queue_len_any(q),
+				 CLAIMING_CROWD - RUN_QUEUE_BATCH);
+	}
+	rig_unblock(&others);
+	rig_wait_until(rig_get(&runs) == CLAIMING_CROWD);
+	shut_down();
+	sum_up(&sum);
+	assert_in_range(sum.steals, CLAIMING_CROWD - 1, UINT32_MAX);
+	assert_int_equal(sum.steals, steal_matrix());
+}
+
 #define GAP_US 20000
 #define TICK_NS (GAP_US * UINT64_C(1000) / 20)
 
@@ -449,6 +521,8 @@ main(void)
 		RIG_TESTS(endless_work_does_not_keep_a_source_waiting),
 		RIG_TEST(neighbour_serves_the_source_of_a_stuck_worker, 2),
 		RIG_TEST(neighbour_serves_the_source_of_a_stuck_worker, 3),
+		RIG_TEST(what_a_stuck_worker_has_claimed_is_run_by_others, 2),
+		RIG_TEST(what_a_stuck_worker_has_claimed_is_run_by_others, 3),
 		cmocka_unit_test_prestate_setup_teardown(
 			neighbour_whose_waits_are_short_serves_it_too,
 			setup_long_gap, rig_teardown, (void *)2),
