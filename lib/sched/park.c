@@ -26,7 +26,7 @@
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
- *    are: at the begin of one too.
+ *    are: at the begin of each, or of one in a while where it lingers.
  */
 
 #include <errno.h>
@@ -262,6 +262,25 @@ watch_inbox(const struct worker *w)
 	return false;
 }
 
+/* Looks after those who are stuck, when it is time. True: there is something to run. */
+static bool
+rescue_others(struct core *c)
+{
+	const struct weir_runtime *rt = c->worker->rt;
+
+	if (likely(c->now < c->rescue_near && c->now < c->rescue_far))
+		return false;
+	if (c->now >= c->rescue_near) {
+		weir__rescue_neighbours(c);
+		c->rescue_near = c->now + rt->max_poll_gap;
+	}
+	if (c->now >= c->rescue_far) {
+		weir__rescue_far(c);
+		c->rescue_far = c->now + rt->cross_node_age;
+	}
+	return has_tasks(c);
+}
+
 bool
 weir__linger(struct core *c)
 {
@@ -272,6 +291,9 @@ weir__linger(struct core *c)
 
 	if (c->short_waits < LINGER_AFTER)
 		return false;
+	/* Rarely: a look takes a line from those who are at work. */
+	if (unlikely(c->now >= c->rescue_far))
+		rescue_others(c);
 	found = poll_waiting(c);
 	begin = c->now;
 	count_busy(c, begin);
@@ -325,25 +347,6 @@ get_up(struct core *c, bool told)
 							    w->idle_bit);
 		c->woken = told;
 	}
-}
-
-/* Looks after those who are stuck, when it is time. True: there is something to run. */
-static bool
-rescue_others(struct core *c)
-{
-	const struct weir_runtime *rt = c->worker->rt;
-
-	if (likely(c->now < c->rescue_near && c->now < c->rescue_far))
-		return false;
-	if (c->now >= c->rescue_near) {
-		weir__rescue_neighbours(c);
-		c->rescue_near = c->now + rt->max_poll_gap;
-	}
-	if (c->now >= c->rescue_far) {
-		weir__rescue_far(c);
-		c->rescue_far = c->now + rt->cross_node_age;
-	}
-	return has_tasks(c);
 }
 
 /*
