@@ -191,9 +191,8 @@ struct weir_runtime {
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t clock_target;	/* and at the clock */
 	uint64_t linger;	/* cycles of a short wait */
-	uint64_t
-		recall_age; /* cycles without a poll, then a batch is recalled */
-	uint64_t recheck_min; /* a sleeper's looks at others' queues */
+	uint64_t recall_age;	/* without a poll, before a batch is recalled */
+	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
 	uint64_t recheck_max;
 	uint64_t adaptive_poll;	 /* TSC cycles without work before it pauses */
 	uint64_t adaptive_sleep; /* and before it sleeps */
