@@ -25,6 +25,9 @@
  *    before: the owner moves next first, and then looks at limit, so it gets a slot
  *    only if the recall sees that. Nobody else writes limit but the owner when it has
  *    another batch; a swap finds that out.
+ * R8 Nobody but the owner uses more slots, so those that it has seen free, up to
+ *    `free_end`, stay free until it fills them: tail does not pass it. It looks again
+ *    when that is where tail has got, or before it adds many.
  *
  * A claim needs no order of its own. The slots that it takes are below a tail
  * that was acquired, so their contents are there; and nobody writes to them before
@@ -56,9 +59,31 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 	atomic_u32_store(&q->next, 0, RELAXED);
 	atomic_u32_store(&q->limit, 0, RELAXED);
 	q->end = 0;
+	q->free_end = RUN_QUEUE_SIZE;
 	lock_init(&q->recall);
 	atomic_u64_store(&q->head, 0, RELAXED);
 	atomic_u32_store(&q->tail, 0, RELAXED);
+}
+
+/* The first slot that is in use: a batch is older than what a thief copies. */
+static uint32_t
+first_used(const struct run_queue *q)
+{
+	uint32_t next = atomic_u32_load(&q->next, RELAXED);
+	/*
+	 * [queue:A1] pairs with the thief's end of copying: without it the owner
+	 * could overwrite a slot that is still being read.
+	 */
+	uint64_t head = atomic_u64_load(&q->head, ACQUIRE);
+
+	return next == q->end ? run_queue_steal_of(head) : next;
+}
+
+unsigned int
+weir__run_queue_room_owner(struct run_queue *q)
+{
+	q->free_end = first_used(q) + RUN_QUEUE_SIZE;
+	return q->free_end - run_queue_tail_owner(q);
 }
 
 /* Moves the older half out; false if a thief came first. */
@@ -85,7 +110,7 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 	unsigned int n = 0;
 	uint64_t head;
 
-	while (!run_queue_push_owner(q, t)) {
+	while (weir__run_queue_room_owner(q) == 0) {
 		/* What lies behind the batch comes free with it only (R6). */
 		while ((older = run_queue_pop_from_batch(q)) != NULL)
 			overflow[n++] = older;
@@ -102,6 +127,7 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 			return HALF + 1;
 		}
 	}
+	run_queue_push_owner(q, t);
 	return n;
 }
 
@@ -112,7 +138,7 @@ weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 	uint32_t tail = run_queue_tail_owner(q);
 	unsigned int i;
 
-	WEIR_ASSERT(n <= weir__run_queue_room_owner(q), "R1");
+	WEIR_ASSERT(n <= q->free_end - tail, "R8");
 	for (i = 0; i < n; i++)
 		run_queue_slot_set(q, tail + i, tasks[i]);
 	run_queue_publish_owner(q, tail + n);
@@ -283,15 +309,4 @@ weir__run_queue_len_any(const struct run_queue *q)
 
 	/* The two loads are not one: tail may seem to be behind. */
 	return n <= RUN_QUEUE_SIZE ? n : 0;
-}
-
-unsigned int
-weir__run_queue_room_owner(const struct run_queue *q)
-{
-	uint32_t tail = atomic_u32_load(&q->tail, RELAXED);
-
-	/* [queue:A1] as in push. */
-	return RUN_QUEUE_SIZE -
-	       (tail -
-		run_queue_first_owner(q, atomic_u64_load(&q->head, ACQUIRE)));
 }

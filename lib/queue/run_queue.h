@@ -43,6 +43,8 @@ struct run_queue {
 	struct atomic_u32 next;
 	struct atomic_u32 limit; /* by who recalls, too */
 	uint32_t end;
+	/* Slots up to here were free when the owner last looked; so they are (R8). */
+	uint32_t free_end;
 	/* Of so many tasks the owner claims a batch; RUN_QUEUE_NO_BATCH: never. */
 	struct atomic_u32 worth; /* the same */
 	struct lock recall;	 /* held through a system call */
@@ -173,27 +175,22 @@ run_queue_len_owner(const struct run_queue *q)
 	return run_queue_shared_owner(q) + run_queue_batch(q);
 }
 
-/* The first slot that is in use: a batch is older than what a thief copies. Owner. */
-static inline uint32_t
-run_queue_first_owner(const struct run_queue *q, uint64_t head)
-{
-	uint32_t next = atomic_u32_load(&q->next, RELAXED);
+/* How many more tasks fit. Owner. */
+unsigned int
+weir__run_queue_room_owner(struct run_queue *q);
 
-	return likely(next == q->end) ? run_queue_steal_of(head) : next;
-}
-
-/* Adds a task at the back; false if the queue is full. Owner. */
+/*
+ * Adds a task at the back; false if the queue seems to be full, which
+ * weir__run_queue_push_owner() looks into. Without a call of its own: where most
+ * tasks come from saves no registers for it. Owner.
+ */
 static inline bool
 run_queue_push_owner(struct run_queue *q, struct task *t)
 {
 	uint32_t tail = run_queue_tail_owner(q);
-	/*
-	 * [queue:A1] pairs with the thief's end of copying: without it the owner
-	 * could overwrite a slot that is still being read.
-	 */
-	uint64_t head = atomic_u64_load(&q->head, ACQUIRE);
 
-	if (unlikely(tail - run_queue_first_owner(q, head) >= RUN_QUEUE_SIZE))
+	/* R8 */
+	if (unlikely(tail == q->free_end))
 		return false;
 	run_queue_slot_set(q, tail, t);
 	run_queue_publish_owner(q, tail + 1);
@@ -201,7 +198,7 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 }
 
 /*
- * As run_queue_push_owner(). When the queue is full, `overflow`, which has
+ * Adds a task to a queue that seems to be full. If it is, `overflow`, which has
  * RUN_QUEUE_OVERFLOW places, gets what has to go to the inject queue, in order:
  * what is left of the owner's batch; or, if there is none, the older half and the new
  * task, or just the new task if a thief is at work and room will appear. Returns how
@@ -331,9 +328,5 @@ run_queue_has_batch_any(const struct run_queue *q)
 	return run_queue_batch(q) > 0 &&
 	       atomic_u32_load(&q->worth, RELAXED) != RUN_QUEUE_NO_BATCH;
 }
-
-/* How many more tasks fit. Owner. */
-unsigned int
-weir__run_queue_room_owner(const struct run_queue *q);
 
 #endif

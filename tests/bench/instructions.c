@@ -430,7 +430,8 @@ steal(struct weir_runtime *rt)
 	weir__run_queue_init(&thief, false, false);
 	for (i = 0; i < operations; i++) {
 		for (k = 0; k < STOLEN_FROM; k++)
-			run_queue_push_owner(&victim, &tasks[k]);
+			/* There is room. */
+			weir__run_queue_push_owner(&victim, &tasks[k], NULL);
 		measured(steal_once, rt);
 		while (run_queue_pop_owner(&victim) != NULL)
 			;

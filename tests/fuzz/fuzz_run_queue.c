@@ -123,6 +123,9 @@ begin(struct fuzz_input *in)
 		atomic_u64_store(&queues[i].head, run_queue_pack(first, first),
 				 RELAXED);
 		atomic_u32_store(&queues[i].tail, first, RELAXED);
+		/* R8: the owner looks. */
+		fuzz_check(weir__run_queue_room_owner(&queues[i]) ==
+			   RUN_QUEUE_SIZE);
 	}
 }
 
@@ -132,9 +135,10 @@ push(unsigned int i)
 	struct task *t = &tasks[nb_tasks++], *expected[HALF + 1];
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct model *m = &models[i];
-	unsigned int n = 0, k, got;
+	unsigned int n = 0, k, got = 0;
 
-	got = weir__run_queue_push_owner(&queues[i], t, overflow);
+	if (!run_queue_push_owner(&queues[i], t))
+		got = weir__run_queue_push_owner(&queues[i], t, overflow);
 	if (model_room(m) == 0) {
 		n = m->batch;
 		model_take(m, n, expected);

@@ -32,6 +32,8 @@ begin_with(struct run_queue *q, uint32_t first, unsigned int n)
 	queue = q;
 	atomic_u64_store(&queue->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&queue->tail, first, RELAXED);
+	/* R8: the owner looks. */
+	model_check(weir__run_queue_room_owner(queue) == RUN_QUEUE_SIZE);
 	nb_overflow = 0;
 	while (n-- > 0)
 		model_check(run_queue_push_owner(queue, rig_task(pushed++)));
@@ -46,9 +48,12 @@ begin(uint32_t first, unsigned int n)
 static void
 push(void)
 {
+	struct task *t = rig_task(pushed++);
+
 	model_check(nb_overflow + RUN_QUEUE_OVERFLOW <= RTE_DIM(overflow));
-	nb_overflow += weir__run_queue_push_owner(queue, rig_task(pushed++),
-						  overflow + nb_overflow);
+	if (!run_queue_push_owner(queue, t))
+		nb_overflow += weir__run_queue_push_owner(
+			queue, t, overflow + nb_overflow);
 }
 
 static bool

@@ -20,6 +20,8 @@ init_batches_at(struct run_queue *q, uint32_t first, bool batches)
 	weir__run_queue_init(q, false, batches);
 	atomic_u64_store(&q->head, (uint64_t)first << 32 | first, RELAXED);
 	atomic_u32_store(&q->tail, first, RELAXED);
+	/* R8: the owner looks. */
+	assert_int_equal(weir__run_queue_room_owner(q), SIZE);
 }
 
 static void
@@ -38,13 +40,24 @@ claim(struct run_queue *q, uint32_t n)
 	atomic_u64_store(&q->head, (head >> 32 << 32) | real, RELAXED);
 }
 
+/* As a worker does. Returns how many overflow. */
+static unsigned int
+push(struct run_queue *q, struct task *t, struct task **overflow)
+{
+	if (run_queue_push_owner(q, t))
+		return 0;
+	return weir__run_queue_push_owner(q, t, overflow);
+}
+
 /* Pushes tasks first to end - 1, which must fit. */
 static void
 push_all(struct run_queue *q, struct task *tasks, unsigned int first,
 	 unsigned int end)
 {
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+
 	for (; first < end; first++)
-		assert_true(run_queue_push_owner(q, &tasks[first]));
+		assert_int_equal(push(q, &tasks[first], overflow), 0);
 }
 
 static void
@@ -66,7 +79,7 @@ expect_overflow(struct run_queue *q, struct task *t)
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	unsigned int i;
 
-	assert_int_equal(weir__run_queue_push_owner(q, t, overflow), HALF + 1);
+	assert_int_equal(push(q, t, overflow), HALF + 1);
 	for (i = 0; i < HALF; i++)
 		assert_int_equal(task_id(overflow[i]), i);
 	assert_ptr_equal(overflow[HALF], t);
@@ -158,8 +171,7 @@ overflow_is_the_new_task_while_a_thief_copies(void **state)
 	/* R1: the thief's slots are not the owner's yet. */
 	assert_int_equal(weir__run_queue_room_owner(&q), 0);
 	assert_int_equal(weir__run_queue_len_any(&q), SIZE - HALF);
-	assert_int_equal(weir__run_queue_push_owner(&q, &tasks[SIZE], overflow),
-			 1);
+	assert_int_equal(push(&q, &tasks[SIZE], overflow), 1);
 	assert_ptr_equal(overflow[0], &tasks[SIZE]);
 	expect_pops(&q, HALF, SIZE);
 	assert_null(run_queue_pop_owner(&q));
@@ -345,9 +357,7 @@ overflow_is_the_batch_if_there_is_one(void **state)
 	assert_non_null(weir__run_queue_steal(&q, &dst, &n));
 	assert_int_equal(weir__run_queue_room_owner(&q), 1);
 	push_all(&q, tasks, SIZE, SIZE + 1);
-	assert_int_equal(
-		weir__run_queue_push_owner(&q, &tasks[SIZE + 1], overflow),
-		BATCH - 1);
+	assert_int_equal(push(&q, &tasks[SIZE + 1], overflow), BATCH - 1);
 	for (i = 0; i < BATCH - 1; i++)
 		assert_int_equal(task_id(overflow[i]), 1 + i);
 	assert_int_equal(weir__run_queue_room_owner(&q), BATCH + n - 2);
@@ -458,8 +468,7 @@ be_owner(struct stress *s)
 		for (burst = rand_below(&r, 40); burst > 0; burst--) {
 			if (i == STRESS_TASKS)
 				break;
-			n = weir__run_queue_push_owner(
-				&s->owner, &s->tasks[i++], overflow);
+			n = push(&s->owner, &s->tasks[i++], overflow);
 			while (n > 0)
 				saw(s, overflow[--n]);
 		}
