@@ -14,9 +14,9 @@
  * notify, which have the same idea.
  *
  * Invariants:
- * Y1 A wait that has joined a line is in it until `over` is set, and is changed by
- *    others only under the lock. Whoever takes it out takes its waker first and
- *    does not touch it after `over` is set: its task may free it then.
+ * Y1 A wait that has joined a line is in it until WAIT_OVER is set, and is changed by
+ *    others only under the lock. Whoever takes it out takes its waker with that, and
+ *    does not touch it any more: its task may free it then.
  * Y2 When the lock is free, nobody in front can be given anything, but for those
  *    whom the holder of a full batch is about to serve.
  * Y3 A newcomer is given something at once only when its line is empty.
@@ -28,7 +28,13 @@
  */
 
 #include "sync/wait.h"
+#include "task/cell.h"
 #include "task/parker.h"
+
+/* A wait and two words besides, which many tasks are, take the smallest cell. */
+static_assert(sizeof(struct weir_wait) + 2 * sizeof(uint64_t) <=
+		      CELL_MIN_SIZE - offsetof(struct task, bytes),
+	      "a wait is small");
 
 /*
  * Wakers between two unlocks. Smaller: more of those for a crowd. Larger: others
@@ -73,16 +79,15 @@ weir__sync_fini(struct sync *s)
 static struct weir_waker *
 release(struct wait *w)
 {
-	struct weir_waker *waker = w->waker;
+	uint64_t waiter = atomic_u64_load(&w->waiter, RELAXED);
 
 	list_remove(&w->link);
-	w->waker = NULL;
 	/*
 	 * [sync:A1] our last touch: without it the task could read its outcome,
 	 * or what it was given, as they were before, or free the wait under us.
 	 */
-	atomic_u32_store(&w->over, 1, RELEASE);
-	return waker;
+	atomic_u64_store(&w->waiter, waiter | WAIT_OVER, RELEASE);
+	return (struct weir_waker *)(uintptr_t)waiter;
 }
 
 /*
@@ -164,9 +169,8 @@ join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
 	  unsigned int side)
 {
 	w->rc = 0;
-	w->waker = waker;
-	w->side = (uint16_t)side;
-	atomic_u32_store(&w->over, 0, RELAXED);
+	w->side = (uint8_t)side;
+	atomic_u64_store(&w->waiter, (uintptr_t)waker, RELAXED);
 	list_push_back(&s->waiting[side], &w->link);
 	lock_release(&s->lock);
 }
@@ -195,7 +199,6 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 	if (ctx == NULL)
 		return block(s, side, place, n);
 	w->awaited = &s->awaited;
-	w->task = ctx->task;
 	w->place = place;
 	w->n = n;
 	join_line(s, w, context_waker(ctx), side);
@@ -210,7 +213,7 @@ leave_line(struct sync *s, struct wait *w)
 	bool granted;
 
 	lock_acquire(&s->lock);
-	granted = atomic_u32_load(&w->over, RELAXED);
+	granted = atomic_u64_load(&w->waiter, RELAXED) & WAIT_OVER;
 	if (!granted)
 		waker = release(w);
 	if (ops->give_up != NULL && (!granted || w->rc >= 0))

@@ -19,24 +19,34 @@
 struct awaited;
 struct sync;
 
-/* What is inside struct weir_wait. */
+/*
+ * What is inside struct weir_wait. What a call looks at where nobody has to wait comes
+ * first: it may be on one cache line with what the user has before it.
+ */
 struct wait {
-	/* Under the lock, while it is in line. */
-	struct list_link link;
-	struct weir_waker *waker;
+	/* The waiter's: NULL: it waits for nothing. */
+	struct awaited *awaited;
+	/*
+	 * Whom to wake: a waker, in line. It stays as it was, with WAIT_OVER, when
+	 * somebody has taken that away: by then it only says whose the wait is.
+	 */
+	struct atomic_u64 waiter;
 	/* What it waits for: the kind says what these mean. */
 	void *place;
 	uint32_t n;
-	/* Whoever takes it out of the line writes it, and then `over`. */
-	int32_t rc;
-	struct atomic_u32 over;
-	uint16_t side;
-	bool looked; /* see wait_looks_again() */
-	/* The waiter's: NULL: it waits for nothing. */
-	struct awaited *awaited;
-	const struct task *task;
+	/* Whoever takes it out of the line writes it, before WAIT_OVER. */
+	int16_t rc;
+	uint8_t side;
+	bool looked; /* the waiter's: see wait_looks_again() */
+	/* Under the lock, while it is in line. */
+	struct list_link link;
 };
 
+/* In `waiter`: it is out of the line. */
+#define WAIT_OVER ((uint64_t)4)
+
+static_assert((WAIT_OVER & (WAKER_PARKER | WAKER_WATCHER)) == 0,
+	      "no waker has that bit");
 static_assert(sizeof(struct wait) <= sizeof(struct weir_wait),
 	      "a wait is inside what the user has of it");
 
@@ -102,6 +112,14 @@ sync_settle(struct sync *s)
 		weir__sync_settle_lines(s);
 }
 
+/* Is the wait that a task goes on with its own? */
+static inline bool
+wait_is_of(const struct wait *w, const struct task *t)
+{
+	return (atomic_u64_load(&w->waiter, RELAXED) & ~WAIT_OVER) ==
+	       (uintptr_t)t;
+}
+
 /* Is it in no line, and was it given nothing? */
 static inline bool
 wait_is_idle(const struct weir_wait *wait)
@@ -123,7 +141,7 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 	if (unlikely(ctx == NULL))
 		return weir__on_worker() ? -EDEADLK : 0;
 	if (w->awaited != NULL)
-		return w->awaited == a && w->task == ctx->task ? 1 : -EBUSY;
+		return w->awaited == a && wait_is_of(w, ctx->task) ? 1 : -EBUSY;
 	return context_spend(ctx, 1);
 }
 
@@ -137,7 +155,7 @@ wait_outcome(struct weir_wait *wait)
 	struct wait *w = (struct wait *)wait;
 
 	/* [sync:A1] what it was given, or that the wait is the task's again. */
-	if (!atomic_u32_load(&w->over, ACQUIRE))
+	if (!(atomic_u64_load(&w->waiter, ACQUIRE) & WAIT_OVER))
 		return WEIR_PENDING;
 	w->awaited = NULL;
 	return w->rc;

@@ -44,7 +44,7 @@ extern "C" {
  * wants from elsewhere, calls weir_wait_cancel().
  */
 struct weir_wait {
-	uint64_t reserved[8]; /**< not the user's */
+	uint64_t reserved[6]; /**< not the user's */
 };
 
 /**
