@@ -53,22 +53,32 @@ static const struct weir_task_ops sleeper_ops = {
 	.poll = poll_sleeper,
 };
 
+static void
+begin(struct weir_runtime *rt)
+{
+	static struct sleeper sleepers[BURST];
+	uint64_t x = UINT64_C(88172645463325252);
+	unsigned int i, k, n;
+
+	for (i = 0; i < TIMERS; i += n) {
+		n = RTE_MIN(TIMERS - i, BURST);
+		for (k = 0; k < n; k++) {
+			x = spin(x, 1);
+			sleepers[k].ns = LEAST_NS + x % RANGE_NS;
+		}
+		must(weir_task_spawn_burst(rt, &sleeper_ops, sleepers, n, NULL,
+					   joins + i) == n,
+		     "no task");
+	}
+}
+
 static int
 poll(struct weir_context *ctx, void *state)
 {
 	struct driver *d = state;
-	uint64_t x = UINT64_C(88172645463325252);
-	unsigned int i;
 
-	for (i = 0; i < TIMERS && !d->begun; i++) {
-		struct sleeper s = { 0 };
-
-		x = spin(x, 1);
-		s.ns = LEAST_NS + x % RANGE_NS;
-		joins[i] = weir_task_spawn(weir_context_runtime(ctx),
-					   &sleeper_ops, &s, NULL);
-		must(joins[i] != NULL, "no task");
-	}
+	if (!d->begun)
+		begin(weir_context_runtime(ctx));
 	d->begun = true;
 	return await_all(ctx, joins, TIMERS, &d->next);
 }
