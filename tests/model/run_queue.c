@@ -78,20 +78,25 @@ steal_to(struct run_queue *from, struct run_queue *to)
 	return n;
 }
 
+/* Runs what is in it. */
+static void
+drain(struct run_queue *q)
+{
+	while (pop(q))
+		;
+	model_free(q);
+}
+
 static void
 steal(void *arg)
 {
-	struct run_queue *own = model_alloc(sizeof(*own));
-	unsigned int n;
+	struct run_queue *own = make_queue(false);
+	unsigned int n = steal_to(queue, own);
 
 	(void)arg;
-	weir__run_queue_init(own, false, false);
-	n = steal_to(queue, own);
 	if (n > 0)
 		model_check(weir__run_queue_len_any(own) == n - 1);
-	while (pop(own))
-		;
-	model_free(own);
+	drain(own);
 }
 
 /* A worker that steals from the first queue, and is stolen from. */
@@ -108,14 +113,11 @@ steal_to_second(void *arg)
 static void
 steal_from_second(void *arg)
 {
-	struct run_queue *own = model_alloc(sizeof(*own));
+	struct run_queue *own = make_queue(false);
 
 	(void)arg;
-	weir__run_queue_init(own, false, false);
 	steal_to(second, own);
-	while (pop(own))
-		;
-	model_free(own);
+	drain(own);
 }
 
 static void
@@ -126,13 +128,10 @@ end(void)
 	model_join_all();
 	for (i = 0; i < nb_overflow; i++)
 		rig_see(overflow[i]);
-	while (pop(queue))
-		;
-	while (second != NULL && pop(second))
-		;
+	drain(queue);
+	if (second != NULL)
+		drain(second);
 	rig_check_seen(pushed);
-	model_free(queue);
-	model_free(second);
 }
 
 MODEL(run_queue_steal, "two thieves beside an owner that pushes and pops", 2, 2)
@@ -237,16 +236,12 @@ begin_batch(uint32_t first)
 static void
 recall(void *arg)
 {
-	struct run_queue *own = model_alloc(sizeof(*own));
-	unsigned int n;
+	struct run_queue *own = make_queue(false);
+	unsigned int n = weir__run_queue_recall(queue, own);
 
 	(void)arg;
-	weir__run_queue_init(own, false, false);
-	n = weir__run_queue_recall(queue, own);
 	model_check(weir__run_queue_len_any(own) == n);
-	while (pop(own))
-		;
-	model_free(own);
+	drain(own);
 }
 
 MODEL(run_queue_recall,
