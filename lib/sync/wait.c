@@ -35,6 +35,8 @@
 static_assert(sizeof(struct weir_wait) + 2 * sizeof(uint64_t) <=
 		      CELL_MIN_SIZE - offsetof(struct task, bytes),
 	      "a wait is small");
+static_assert(_Alignof(struct thread_parker) > WAIT_OVER,
+	      "no waker has that bit");
 
 /*
  * Wakers between two unlocks. Smaller: more of those for a crowd. Larger: others

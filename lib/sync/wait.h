@@ -42,11 +42,9 @@ struct wait {
 	struct list_link link;
 };
 
-/* In `waiter`: it is out of the line. */
+/* In `waiter`: it is out of the line. No waker has that bit. */
 #define WAIT_OVER ((uint64_t)4)
 
-static_assert((WAIT_OVER & (WAKER_PARKER | WAKER_WATCHER)) == 0,
-	      "no waker has that bit");
 static_assert(sizeof(struct wait) <= sizeof(struct weir_wait),
 	      "a wait is inside what the user has of it");
 
