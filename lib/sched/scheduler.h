@@ -504,9 +504,10 @@ int
 weir__timing_init(struct worker *w);
 void
 weir__timing_fini(struct worker *w);
-/* task_run() with its times. */
+/* task_run() with its times, and when it was over. */
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t, bool resumed);
+weir__task_run_timed(struct core *c, struct task *t, bool resumed,
+		     uint64_t *end);
 
 /* A hook of the worker, if there is one. */
 #define worker_hook(w, hook)                                       \

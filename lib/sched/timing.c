@@ -64,7 +64,8 @@ record(struct timing *timing, enum weir_histogram_kind kind, uint64_t cycles)
 }
 
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t, bool resumed)
+weir__task_run_timed(struct core *c, struct task *t, bool resumed,
+		     uint64_t *end)
 {
 	struct timing *timing = &c->worker->timing;
 	uint64_t begin = rte_rdtsc(), waited;
@@ -78,7 +79,8 @@ weir__task_run_timed(struct core *c, struct task *t, bool resumed)
 		record(timing, WEIR_HISTOGRAM_WAKE, waited);
 	}
 	next = task_run(t, &c->ctx, resumed);
-	record(timing, WEIR_HISTOGRAM_POLL, rte_rdtsc() - begin);
+	*end = rte_rdtsc();
+	record(timing, WEIR_HISTOGRAM_POLL, *end - begin);
 	return next;
 }
 

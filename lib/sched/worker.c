@@ -265,9 +265,10 @@ end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 static __rte_noinline bool
 run_one_timed(struct core *c, struct task *t, bool resumed)
 {
-	enum task_next next = weir__task_run_timed(c, t, resumed);
+	uint64_t end;
+	enum task_next next = weir__task_run_timed(c, t, resumed, &end);
 
-	return end_turn(c, t, next, stamp_fine(rte_rdtsc()));
+	return end_turn(c, t, next, stamp_fine(end));
 }
 
 /* True: it asks to be resumed. */
