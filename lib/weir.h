@@ -5,7 +5,8 @@
 
 /**
  * @file
- * All that an application without ports needs. See weir_ethdev.h for ports.
+ * All but the kinds of sources, whose headers are included one by one:
+ * weir_ethdev.h, weir_ring.h, weir_fd.h, weir_event.h, weir_crypto.h, weir_dma.h.
  */
 
 #include <weir_barrier.h>

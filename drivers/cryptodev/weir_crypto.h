@@ -65,7 +65,7 @@ weir_cryptoq_create(struct weir_runtime *rt, uint8_t dev, uint16_t queue_pair,
 WEIR_API void
 weir_cryptoq_free(struct weir_cryptoq *q);
 
-/** The queue pair as a source, for weir_source_close() and statistics. */
+/** The queue pair as a source, for weir_source_close() and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_cryptoq_source(struct weir_cryptoq *q);
 

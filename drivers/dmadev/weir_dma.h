@@ -66,7 +66,7 @@ weir_dmaq_create(struct weir_runtime *rt, int16_t dev, uint16_t channel,
 WEIR_API void
 weir_dmaq_free(struct weir_dmaq *q);
 
-/** The channel as a source, for weir_source_close() and statistics. */
+/** The channel as a source, for weir_source_close() and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_dmaq_source(struct weir_dmaq *q);
 

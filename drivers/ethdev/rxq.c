@@ -201,6 +201,8 @@ weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
 {
 	int rc;
 
+	if (unlikely((uint16_t)(n - 1) >= WEIR_BURST_MAX))
+		return -EINVAL;
 	rc = weir_source_wait_begin(ctx, rxq);
 	if (unlikely(rc < 0))
 		return rc;

@@ -55,7 +55,7 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 WEIR_API void
 weir_rxq_free(struct weir_rxq *rxq);
 
-/** The queue as a source, for weir_source_close() and statistics. */
+/** The queue as a source, for weir_source_close() and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_rxq_source(struct weir_rxq *rxq);
 
@@ -65,13 +65,15 @@ weir_rxq_source(struct weir_rxq *rxq);
  * Spends a unit of budget a packet, at least one.
  *
  * @param pkts  Room for n packets; the caller owns what it gets.
- * @param n     1 to the burst given at creation. Multiples of 8 are best: with
- *              such a PMD, a task that asks for fewer waits for a poll each time.
+ * @param n     1 to WEIR_BURST_MAX. Multiples of 8 are best: there are PMDs that
+ *              give none to who asks for fewer, and a task that does waits for a
+ *              poll each time, which finds as many as the burst given at creation.
  * @return
  *   Number of packets, 1 to n, in the order of the queue; WEIR_PENDING;
  *   -ENETDOWN once after the link went down (call again to wait for packets
  *   to come back); -ENODEV when the port is gone; -ESHUTDOWN when the source
- *   was closed by the shutdown; -EBUSY when another task waits for this queue.
+ *   was closed by the shutdown, or what it was closed or alerted with;
+ *   -EBUSY when another task waits for this queue; -EINVAL (n).
  *
  * The task that ctx belongs to. One task at a time for each queue.
  */

@@ -36,7 +36,7 @@ weir_event_create(struct weir_runtime *rt, unsigned int worker);
 WEIR_API void
 weir_event_free(struct weir_event *event);
 
-/** The event as a source, for weir_source_close() and statistics. */
+/** The event as a source, for weir_source_close() and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_event_source(struct weir_event *event);
 

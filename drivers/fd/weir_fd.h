@@ -73,7 +73,7 @@ weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
 WEIR_API void
 weir_fd_set_free(struct weir_fd_set *set);
 
-/** The set as a source, for weir_source_close(), moves and statistics. */
+/** The set as a source, for weir_source_close(), moves and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_fd_set_source(struct weir_fd_set *set);
 

@@ -24,7 +24,7 @@ weir_null_create(struct weir_runtime *rt, unsigned int worker);
 WEIR_API void
 weir_null_free(struct weir_null *null);
 
-/** The null source as a source. */
+/** The null source as a source. Any thread. */
 WEIR_API struct weir_source *
 weir_null_source(struct weir_null *null);
 

@@ -63,7 +63,9 @@ weir_ring_rx_create(struct weir_runtime *rt, struct rte_ring *ring,
 WEIR_API void
 weir_ring_rx_free(struct weir_ring_rx *rx);
 
-/** The receiving end as a source, for weir_source_close() and statistics. */
+/**
+ * The receiving end as a source, for weir_source_close() and statistics. Any thread.
+ */
 WEIR_API struct weir_source *
 weir_ring_rx_source(struct weir_ring_rx *rx);
 
@@ -124,7 +126,7 @@ weir_ring_tx_create(struct weir_runtime *rt, struct rte_ring *ring,
 WEIR_API void
 weir_ring_tx_free(struct weir_ring_tx *tx);
 
-/** The sending end as a source. */
+/** The sending end as a source. Any thread. */
 WEIR_API struct weir_source *
 weir_ring_tx_source(struct weir_ring_tx *tx);
 

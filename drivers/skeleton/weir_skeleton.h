@@ -36,7 +36,7 @@ weir_skeleton_create(struct weir_runtime *rt, unsigned int worker);
 WEIR_API void
 weir_skeleton_free(struct weir_skeleton *s);
 
-/** The source, for weir_source_close(), moves and statistics. */
+/** The source, for weir_source_close(), moves and statistics. Any thread. */
 WEIR_API struct weir_source *
 weir_skeleton_source(struct weir_skeleton *s);
 

@@ -94,7 +94,8 @@ struct weir_source_ops {
  *
  * @param priv_size  Bytes for the driver, zeroed, cache-line aligned, on the
  *                   worker's node.
- * @return The driver's bytes; NULL with rte_errno (EINVAL, ENOMEM, ESHUTDOWN).
+ * @return The driver's bytes; NULL with rte_errno: EINVAL (no such worker, no poll, or
+ * one of sleep and wake without the other), ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */
@@ -149,7 +150,7 @@ weir_source_unwatch(void *priv);
 WEIR_API void
 weir_source_poll_after(void *priv, uint64_t tsc, uint64_t idle_tsc);
 
-/** The source that a driver's bytes belong to. */
+/** The source that a driver's bytes belong to. Any thread. */
 WEIR_API struct weir_source *
 weir_source_of(const void *priv);
 
@@ -174,7 +175,10 @@ weir_source_unlock(void *priv);
 WEIR_API int
 weir_source_wait_begin(struct weir_context *ctx, void *priv);
 
-/** Ends a wait on a closed or alerted source. Returns the -errno to return. */
+/**
+ * Ends a wait on a closed or alerted source, and gives the lock back. Returns the
+ * -errno to return. The task whose wait it is.
+ */
 WEIR_API int
 weir_source_wait_fail(void *priv);
 
@@ -211,6 +215,8 @@ weir_source_wait_arm(struct weir_context *ctx, void *priv);
  *
  * A wait begins with weir_source_wait_begin(). If there is nothing for the task
  * it takes one place or more, and ends with weir_source_wait_leave().
+ *
+ * Any thread that has the lock; what has a context, its task.
  */
 
 /**

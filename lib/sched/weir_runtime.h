@@ -36,7 +36,7 @@ enum weir_failure {
  * reaches it; what differs is how soon, and what the waiting costs.
  */
 enum weir_park {
-	/** Polls its sources: wakes in well under 1 us, uses its CPU fully. */
+	/** Polls its sources: wakes in about 1 us, uses its CPU fully. */
 	WEIR_PARK_POLL,
 	/**
 	 * Polls, and rests its CPU in between, by TPAUSE or its like where there
@@ -46,7 +46,8 @@ enum weir_park {
 	WEIR_PARK_PAUSE,
 	/**
 	 * Sleeps in the kernel until an interrupt or a caller wakes it: uses next
-	 * to no CPU. Adds what the kernel takes, tens of microseconds.
+	 * to no CPU. Adds what the kernel takes, tens of microseconds, and on
+	 * virtual machines more.
 	 */
 	WEIR_PARK_INTERRUPT,
 	/** Polls for adaptive_poll_us, pauses for adaptive_pause_us, sleeps. */
@@ -64,13 +65,16 @@ struct weir_options {
 	const char *name;
 
 	/**
-	 * The lcores to run workers on, one worker each, in this order. NULL:
-	 * the first nb_workers EAL worker lcores. The main lcore cannot be one:
-	 * it stays the application's.
+	 * nb_workers lcores to run workers on, one worker each, in this order.
+	 * NULL: the first nb_workers EAL worker lcores. The main lcore cannot be
+	 * one: it stays the application's.
 	 */
 	const unsigned int *lcores;
 
-	/** Number of workers; 0: one for every EAL worker lcore. Default 0. */
+	/**
+	 * Number of workers; 0, which is refused beside lcores: one for every EAL
+	 * worker lcore. Default 0.
+	 */
 	unsigned int nb_workers;
 
 	/**
@@ -239,7 +243,7 @@ struct weir_options {
 	uint64_t seed;
 };
 
-/** Sets every field to its default. */
+/** Sets every field to its default. Any thread. */
 WEIR_API void
 weir_options_init(struct weir_options *options);
 
@@ -249,6 +253,8 @@ weir_options_init(struct weir_options *options);
  * @param error  Where one line goes that names the field, its value and what
  *               would be right; may be NULL.
  * @return 0 or -EINVAL.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_options_validate(const struct weir_options *options, char *error,
@@ -282,7 +288,7 @@ weir_runtime_create(const struct weir_options *options);
  * end; -EDEADLK on a worker, in a blocking job of this runtime or in a function
  * that a task of it blocks in, which would wait for themselves.
  *
- * Any thread but those; a second call returns what the first did.
+ * Any thread but those. Once it has returned 0, every other call does.
  */
 WEIR_API int
 weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
@@ -297,7 +303,8 @@ WEIR_API void
 weir_runtime_shutdown_begin(struct weir_runtime *rt);
 
 /**
- * Shuts down if that has not been done, and gives the memory back.
+ * Shuts down, without a deadline, if that has not been done, and gives the memory
+ * back. Where a task may not end, call weir_runtime_shutdown() first.
  *
  * Join handles and wakers that still exist stay valid; the last one to go
  * takes the rest of the memory with it. NULL is legal.

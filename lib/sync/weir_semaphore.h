@@ -149,15 +149,15 @@ weir_rwlock_try_read(struct weir_rwlock *lock);
 WEIR_API int
 weir_rwlock_try_write(struct weir_rwlock *lock);
 
-/** A reader gives the lock back. */
+/** A reader gives the lock back. Any thread. */
 WEIR_API void
 weir_rwlock_read_unlock(struct weir_rwlock *lock);
 
-/** A writer gives the lock back. */
+/** A writer gives the lock back. Any thread. */
 WEIR_API void
 weir_rwlock_write_unlock(struct weir_rwlock *lock);
 
-/** A writer becomes a reader, without another writer in between. */
+/** A writer becomes a reader, without another writer in between. Any thread. */
 WEIR_API void
 weir_rwlock_downgrade(struct weir_rwlock *lock);
 

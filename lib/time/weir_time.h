@@ -138,6 +138,8 @@ struct weir_interval {
  * tick that would be due beyond the end of time never comes.
  *
  * @return 0, or -EINVAL: a period of 0, or no such way.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_interval_init(struct weir_interval *interval, uint64_t period_ns,

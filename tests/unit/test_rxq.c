@@ -203,6 +203,20 @@ bad_receive_queues_are_refused(void **state)
 }
 
 static void
+bad_numbers_of_packets_are_refused(void **state)
+{
+	const uint16_t ns[] = { 0, WEIR_BURST_MAX + 1, UINT16_MAX };
+	struct weir_rxq *rxq = open_rxq(32);
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(ns); i++)
+		assert_int_equal(
+			rig_join(spawn_receiver(rxq, NULL, ns[i], 1), NULL),
+			-EINVAL);
+	weir_rxq_free(rxq);
+}
+
+static void
 queue_is_a_source_once(void **state)
 {
 	struct weir_rxq *rxq = open_rxq(32), *other;
@@ -546,6 +560,7 @@ main(void)
 		PORTS_TESTS(packets_are_received_in_order),
 		PORTS_TESTS(few_are_received_from_who_gives_many_at_a_time),
 		PORTS_TEST(bad_receive_queues_are_refused, 2),
+		PORTS_TESTS(bad_numbers_of_packets_are_refused),
 		PORTS_TESTS(queue_is_a_source_once),
 		PORTS_TESTS(port_that_goes_ends_its_queues_only),
 		PORTS_TESTS(link_that_goes_down_is_told_once),

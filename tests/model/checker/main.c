@@ -114,7 +114,7 @@ main(int argc, char **argv)
 		{ "weaken", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *replay = NULL;
+	const char *replay = NULL, *weaken = NULL;
 	int preemptions = -1, stale = -1, c;
 	double seconds = 0;
 	unsigned int all = (unsigned int)(__stop_models - __start_models);
@@ -149,7 +149,8 @@ main(int argc, char **argv)
 			seconds = atof(optarg);
 			break;
 		case 'w':
-			parse_weaken(optarg);
+			weaken = optarg;
+			parse_weaken(weaken);
 			break;
 		default:
 			usage();
@@ -174,6 +175,12 @@ main(int argc, char **argv)
 		good &= report(&m, i + 1);
 		if (places)
 			memory_places_print();
+	}
+	if (weaken != NULL && !memory_weaken_met()) {
+		fprintf(stderr,
+			"model: --weaken %s: nothing that ran stands there\n",
+			weaken);
+		return 2;
 	}
 	return good ? 0 : 1;
 }

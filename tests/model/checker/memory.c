@@ -104,6 +104,7 @@ static struct {
 	const char *file;
 	int first, last; /* lines */
 	int to;
+	bool met; /* some operation stands there */
 } weaken KEPT;
 
 /* Where operations stand that were met; see memory_places_note(). */
@@ -477,6 +478,13 @@ memory_weaken(const char *file, int first, int last, int to)
 	weaken.first = first;
 	weaken.last = last;
 	weaken.to = to;
+	weaken.met = false;
+}
+
+bool
+memory_weaken_met(void)
+{
+	return weaken.met;
 }
 
 void
@@ -522,6 +530,7 @@ order_at(struct virtual_site *site, int order)
 				 site->line >= weaken.first &&
 				 site->line <= weaken.last &&
 				 ends_with(site->file, weaken.file);
+		weaken.met |= site->weakened > 0;
 		if (noting)
 			note_place(site);
 	}

@@ -66,6 +66,9 @@ memory_trace(bool on);
  */
 void
 memory_weaken(const char *file, int first, int last, int to);
+/* Has an operation been come to that stands there? */
+bool
+memory_weaken_met(void);
 
 /*
  * Notes the places that are passed from here on, or prints them, and forgets
