@@ -14,7 +14,8 @@
  * Y44 Whoever ends a task does not touch its member after the lock was given
  *     back, nor the set: its user may free both then.
  * Y45 A handle is given up before its end only when its watcher was taken back,
- *     or has been told.
+ *     or has been told. One that had ended before has none: what waits for it may
+ *     be somebody who polled the handle, and stays there (T4).
  */
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct member {
 	/* Of the set's user: in `members`, or in `spare`. */
 	struct list_link link;
 	struct weir_join *join;
+	bool watched;
 	/* In `ended`, under the lock. */
 	struct list_link ended;
 };
@@ -120,7 +122,9 @@ add(struct weir_join_set *set, struct member *m, struct weir_join *join)
 	lock_acquire(&set->sync.lock);
 	set->nb_members++;
 	lock_release(&set->sync.lock);
-	if (!weir__join_watch(join, weir__waker_of_watcher(&m->watcher)))
+	m->watched =
+		weir__join_watch(join, weir__waker_of_watcher(&m->watcher));
+	if (!m->watched)
 		member_ended(&m->watcher);
 }
 
@@ -226,7 +230,8 @@ weir_join_set_detach_all(struct weir_join_set *set)
 		struct member *m = container_of(l, struct member, link);
 
 		/* Y45 */
-		weir__join_unwatch(m->join);
+		if (m->watched)
+			weir__join_unwatch(m->join);
 		weir_join_detach(m->join);
 		list_push_back(&set->spare, &m->link);
 	}

@@ -285,6 +285,36 @@ tasks_and_jobs_from_elsewhere_are_added(void **state)
 	assert_ptr_equal(joined.ops, &rig_block_ops);
 }
 
+/* Polls a handle in vain, and adds it to a set after its task has ended. */
+static int
+change_its_mind(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct weir_join *join = what;
+	struct weir_join_set *own = weir_join_set_create();
+
+	(void)wait;
+	if (own == NULL)
+		return -ENOMEM;
+	if (weir_join_poll(ctx, join, NULL) != WEIR_PENDING)
+		return -EBADE;
+	rig_set(&rig.go, 1);
+	rig_wait_until(weir_join_ended(join));
+	if (weir_join_set_add(own, join) < 0)
+		return -EBADE;
+	weir_join_set_free(own);
+	return 0;
+}
+
+static void
+handle_that_was_polled_is_added_and_given_up(void **state)
+{
+	struct weir_join *join =
+		rig_spawn_job(rig.rt, &rig_block_ops, &rig.told);
+
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, change_its_mind, join)), 0);
+}
+
 static void
 bad_tasks_are_refused(void **state)
 {
@@ -498,6 +528,7 @@ main(void)
 		TEST(free_aborts_what_is_left, 3),
 		TEST(set_outlives_the_runtime, 2),
 		TEST(tasks_and_jobs_from_elsewhere_are_added, 1),
+		TEST(handle_that_was_polled_is_added_and_given_up, 1),
 		TEST(bad_tasks_are_refused, 1),
 		TEST(bad_waits_are_refused, 2),
 		TEST(who_gives_up_leaves_the_end_to_be_taken, 1),
