@@ -3,8 +3,9 @@
 /*
  * Notes to one waiter or to all.
  *
- * Y6 A note to one is with the waiter that was told, or kept; never lost, and
- *    kept only while nobody waits, or while others in front are told (wait.c, Y2).
+ * Y6 A note to one is with the waiter that was told, or kept; never lost. While
+ *    nobody waits one is kept; while others in front are told (wait.c, Y2), as many
+ *    as were given.
  * Y7 A note to all reaches those that came before it: each round of notes has a
  *    number, and a waiter knows which was the last before it came.
  */
@@ -17,7 +18,7 @@
 struct notify {
 	struct sync sync;
 	uint32_t round; /* of notes to all */
-	bool kept;	/* a note to one */
+	uint32_t kept;	/* notes to one */
 	bool closed;
 };
 
@@ -31,13 +32,10 @@ notify_of(struct weir_notify *notify)
 }
 
 /* With the lock. */
-static bool
-take_kept(struct notify *n)
+static void
+keep(struct notify *n)
 {
-	bool kept = n->kept;
-
-	n->kept = false;
-	return kept;
+	n->kept = sync_awaited(&n->sync, 0) ? n->kept + 1 : 1;
 }
 
 static bool
@@ -53,15 +51,18 @@ grant(struct sync *sync, struct wait *w)
 	w->place = NULL;
 	if (w->n != n->round)
 		return true;
+	if (n->kept == 0)
+		return false;
+	n->kept--;
 	w->place = n;
-	return take_kept(n);
+	return true;
 }
 
 static void
 give_up(struct sync *sync, struct wait *w, bool granted)
 {
 	if (granted && w->place != NULL)
-		((struct notify *)sync)->kept = true;
+		keep((struct notify *)sync);
 }
 
 static const struct sync_ops ops = {
@@ -76,7 +77,7 @@ weir_notify_init(struct weir_notify *notify)
 
 	weir__sync_init(&n->sync, &ops);
 	n->round = 0;
-	n->kept = false;
+	n->kept = 0;
 	n->closed = false;
 }
 
@@ -96,8 +97,9 @@ weir_notify_wait(struct weir_context *ctx, struct weir_notify *notify,
 	if (!wait_begin(ctx, &n->sync, wait, &rc))
 		return rc;
 	/* Y3: a note that is kept is for somebody in front, if there is one. */
-	if (!n->closed && (sync_awaited(&n->sync, 0) || !take_kept(n)))
+	if (!n->closed && (sync_awaited(&n->sync, 0) || n->kept == 0))
 		return weir__wait_join(ctx, &n->sync, wait, 0, NULL, n->round);
+	n->kept = 0;
 	rc = n->closed ? -EPIPE : 0;
 	lock_release(&n->sync.lock);
 	return rc;
@@ -109,7 +111,7 @@ weir_notify_one(struct weir_notify *notify)
 	struct notify *n = notify_of(notify);
 
 	lock_acquire(&n->sync.lock);
-	n->kept = true;
+	keep(n);
 	sync_settle(&n->sync);
 }
 

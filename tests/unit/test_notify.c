@@ -191,6 +191,52 @@ newcomer_takes_no_note_of_who_came_before(void **state)
 	assert_int_equal(waiter_join(newcomer), 0);
 }
 
+static struct weir_join *two[2];
+
+static void
+tell_another(void)
+{
+	weir_notify_one(&notify);
+}
+
+/* When one batch has left the line: two join it behind the others, and are told. */
+static void
+two_come_and_are_told(void)
+{
+	unsigned int n = waiters(&notify), i;
+
+	/* More than a batch: the lock is free between the two notes, too. */
+	assert_true(n > 0);
+	for (i = 0; i < RTE_DIM(two); i++)
+		two[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, n + RTE_DIM(two));
+	before_wake(tell_another);
+	weir_notify_one(&notify);
+	assert_true(before_wake_called());
+}
+
+static void
+notes_given_while_others_are_told_are_not_one(void **state)
+{
+	struct weir_join *joins[BEFORE_WAKE_CROWD];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, RTE_DIM(joins));
+	before_wake(two_come_and_are_told);
+	weir_notify_all(&notify);
+	assert_true(before_wake_called());
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(waiter_join(joins[i]), 0);
+	for (i = 0; i < RTE_DIM(two); i++)
+		assert_int_equal(waiter_join(two[i]), 0);
+	/* None is left. */
+	two[0] = waiter_spawn(rig.rt, wait_for_note, &notify);
+	waiter_wait_for(&notify, 1);
+	waiter_abort(two[0]);
+}
+
 #define NOTES 2000
 
 static void *
@@ -241,6 +287,7 @@ main(void)
 		TEST(note_to_one_that_gave_up_goes_to_the_next, 2),
 		TEST(note_to_all_is_nobody_elses, 2),
 		TEST(newcomer_takes_no_note_of_who_came_before, 2),
+		TEST(notes_given_while_others_are_told_are_not_one, 2),
 		TEST(close_wakes_every_waiter, 2),
 		TEST(no_note_is_lost, 1),
 		TEST(no_note_is_lost, 3),
