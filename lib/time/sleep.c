@@ -42,6 +42,14 @@ tell_end(struct weir_context *ctx, struct timer *t)
 	return 0;
 }
 
+/* It waits no more; nor is it told, if it has fired, to a wait of another runtime. */
+static void
+forget(struct timer *t)
+{
+	weir__timer_cancel(t);
+	t->wheel.due = 0;
+}
+
 int
 weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		 uint64_t deadline)
@@ -58,13 +66,15 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	if (!timer_idle(t)) {
 		if (t->wheel.due == due && weir__timer_watch(t, ctx))
 			return WEIR_PENDING;
-		weir__timer_cancel(t);
+		forget(t);
 	}
 	now = clock_at(ts->clock, weir__last_look(ctx));
 	if (cycles <= now || cycles - now < ts->clock->hz / NEAR_PER_S) {
 		now = clock_now(ts->clock);
-		if (now >= cycles)
+		if (now >= cycles) {
+			t->wheel.due = 0;
 			return context_spend(ctx, 1);
+		}
 	}
 	return arm(ctx, ts, t, now, due);
 }
@@ -89,7 +99,7 @@ weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns)
 	if (t->begun)
 		return sleep_on(ctx, t);
 	/* Of a wait until a time, which this one replaces. */
-	weir__timer_cancel(t);
+	forget(t);
 	if (ns == 0)
 		return context_spend(ctx, 1);
 	now = clock_now(ts->clock);
@@ -105,7 +115,7 @@ weir_sleep_cancel(struct weir_sleep *sleep)
 {
 	struct timer *t = timer_of(sleep);
 
-	weir__timer_cancel(t);
+	forget(t);
 	t->begun = false;
 }
 

@@ -604,12 +604,28 @@ static const struct weir_task_ops moved_ops = {
 };
 
 static void
+sleep_in_a_younger_one(struct moved_state *s)
+{
+	struct weir_runtime *younger;
+	struct weir_options o;
+
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.name = "younger";
+	younger = weir_runtime_create(&o);
+	assert_non_null(younger);
+	s->deadline = weir_clock_now(younger) + MS;
+	assert_int_equal(weir_runtime_block_on(younger, &moved_ops, s, NULL),
+			 0);
+	assert_int_equal(weir_runtime_shutdown(younger, UINT64_MAX, NULL), 0);
+	weir_runtime_free(younger);
+}
+
+static void
 sleep_may_serve_in_another_runtime(void **state)
 {
 	struct weir_sleep sleep = { 0 };
 	struct moved_state s = { .sleep = &sleep };
-	struct weir_runtime *younger;
-	struct weir_options o;
 	struct weir_join *join;
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
@@ -619,16 +635,45 @@ sleep_may_serve_in_another_runtime(void **state)
 	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
-	rig_options(&o, 0);
-	o.current_thread = true;
-	o.name = "younger";
-	younger = weir_runtime_create(&o);
-	assert_non_null(younger);
-	s.deadline = weir_clock_now(younger) + MS;
-	assert_int_equal(weir_runtime_block_on(younger, &moved_ops, &s, NULL),
-			 0);
-	assert_int_equal(weir_runtime_shutdown(younger, UINT64_MAX, NULL), 0);
-	weir_runtime_free(younger);
+	sleep_in_a_younger_one(&s);
+}
+
+/* Begins to sleep, and gives that up, once it has fired, without being told. */
+static int
+given_up_poll(struct weir_context *ctx, void *state)
+{
+	struct moved_state *s = state;
+
+	if (rig_timers(rig.rt) == 0 &&
+	    weir_clock_now(weir_context_runtime(ctx)) < s->deadline) {
+		int rc = weir_sleep_until(ctx, s->sleep, s->deadline);
+
+		return rc == 0 ? -EBADE : rc;
+	}
+	weir_sleep_cancel(s->sleep);
+	return WEIR_DONE;
+}
+
+static void
+sleep_that_was_given_up_serves_in_another_runtime(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "given up",
+		.state_size = sizeof(struct moved_state),
+		.poll = given_up_poll,
+	};
+	struct weir_sleep sleep = { 0 };
+	struct moved_state s = { .sleep = &sleep };
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.deadline = weir_clock_now(rig.rt) + HOUR;
+	join = weir_task_spawn(rig.rt, &ops, &s, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_timers(rig.rt) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	sleep_in_a_younger_one(&s);
 }
 
 static void
@@ -896,6 +941,7 @@ main(void)
 		RIG_TESTS(timeout_ends_a_wait),
 		RIG_TESTS(timeout_ends_what_leaves_no_budget),
 		RIG_TEST(sleep_may_serve_in_another_runtime, 1),
+		RIG_TEST(sleep_that_was_given_up_serves_in_another_runtime, 1),
 		RIG_TESTS(wait_that_succeeds_ends_its_timeout),
 		RIG_TESTS(interval_catches_up),
 		RIG_TESTS(interval_goes_on_from_a_late_tick),
