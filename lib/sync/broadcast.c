@@ -142,7 +142,7 @@ take_or_join(struct weir_context *ctx, struct broadcast *b,
 
 	/* Y30 */
 	if (rc == -EAGAIN)
-		return weir__wait_join(ctx, &b->sync, wait, 0, NULL,
+		return weir__wait_join(ctx, &b->sync, wait, 0, receiver,
 				       (uint32_t)b->sent);
 	lock_release(&b->sync.lock);
 	return rc;
@@ -157,7 +157,7 @@ weir_broadcast_recv(struct weir_context *ctx, struct weir_broadcast *broadcast,
 	int rc;
 
 	do {
-		if (wait_begin(ctx, &b->sync, wait, &rc))
+		if (wait_begin_at(ctx, &b->sync, wait, receiver, &rc))
 			rc = take_or_join(ctx, b, receiver, value, wait);
 	} while (rc == TOLD);
 	return rc;

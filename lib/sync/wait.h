@@ -177,6 +177,19 @@ wait_begin(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 	return false;
 }
 
+/* The same for one of several who share it: the wait of another is not this one's. */
+static inline bool
+wait_begin_at(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
+	      const void *place, int *rc)
+{
+	if (ctx != NULL && !wait_is_idle(wait) &&
+	    ((const struct wait *)wait)->place != place) {
+		*rc = -EBUSY;
+		return false;
+	}
+	return wait_begin(ctx, s, wait, rc);
+}
+
 /*
  * The task would find nothing. Is it to look again, behind the task that runs next,
  * before it waits (Y51)?

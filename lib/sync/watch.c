@@ -109,16 +109,17 @@ weir_watch_has_changed(const struct weir_watch *watch,
 
 /* With the lock, which it gives back. */
 static int
-look(struct weir_context *ctx, struct watch *w, uint64_t seen,
-     struct weir_wait *wait)
+look(struct weir_context *ctx, struct watch *w,
+     const struct weir_watch_receiver *receiver, struct weir_wait *wait)
 {
 	uint64_t version = version_of(w);
 	int rc = 0;
 
 	/* Y27 */
-	if (seen == version) {
+	if (receiver->seen == version) {
 		if (!w->closed)
-			return weir__wait_join(ctx, &w->sync, wait, 0, NULL,
+			return weir__wait_join(ctx, &w->sync, wait, 0,
+					       (void *)(uintptr_t)receiver,
 					       (uint32_t)version);
 		rc = -EPIPE;
 	}
@@ -135,8 +136,8 @@ weir_watch_changed(struct weir_context *ctx, struct weir_watch *watch,
 	int rc;
 
 	do {
-		if (wait_begin(ctx, &w->sync, wait, &rc))
-			rc = look(ctx, w, receiver->seen, wait);
+		if (wait_begin_at(ctx, &w->sync, wait, receiver, &rc))
+			rc = look(ctx, w, receiver, wait);
 	} while (rc == TOLD);
 	return rc;
 }

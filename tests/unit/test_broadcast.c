@@ -355,6 +355,33 @@ storm(struct listener *l, unsigned int n, uint32_t slots)
 	}
 }
 
+/* With a wait in line for the first of two, which has all: the other has one to get. */
+static int
+recv_by_two(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct listener *two = what;
+	int rc;
+
+	if (recv_one(ctx, &two[0], wait) != WEIR_PENDING)
+		return -EBADE;
+	rc = recv_one(ctx, &two[1], wait);
+	weir_wait_cancel(wait);
+	return rc == WEIR_PENDING ? -EBADE : rc;
+}
+
+static void
+wait_is_for_one_receiver_at_a_time(void **state)
+{
+	struct listener two[2] = { 0 };
+
+	weir_broadcast_subscribe(&broadcast, &two[1].receiver);
+	assert_int_equal(send(1), 0);
+	weir_broadcast_subscribe(&broadcast, &two[0].receiver);
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, recv_by_two, two)),
+			 -EBUSY);
+	expect(&two[1], 1);
+}
+
 static void
 slow_receivers_account_for_every_value(void **state)
 {
@@ -403,6 +430,7 @@ main(void)
 		TEST(close_wakes_every_waiter, 2),
 		TEST(what_was_sent_before_the_close_is_received, 2),
 		TEST(workers_may_not_block_nor_waits_be_used_twice, 1),
+		TEST(wait_is_for_one_receiver_at_a_time, 1),
 		TEST(slow_receivers_account_for_every_value, 1),
 		TEST(slow_receivers_account_for_every_value, 3),
 		TEST(all_receivers_see_the_same_order, 1),

@@ -273,6 +273,34 @@ send_often(void *arg)
 	return NULL;
 }
 
+/* With a wait in line for the first of two, which knows all: to the other it is new. */
+static int
+changed_for_two(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct watcher *two = what;
+	int rc;
+
+	if (changed(ctx, &two[0], wait) != WEIR_PENDING)
+		return -EBADE;
+	rc = changed(ctx, &two[1], wait);
+	weir_wait_cancel(wait);
+	return rc == WEIR_PENDING ? -EBADE : rc;
+}
+
+static void
+wait_is_for_one_receiver_at_a_time(void **state)
+{
+	struct watcher two[2] = { 0 };
+
+	weir_watch_subscribe(&watch, &two[1].receiver);
+	assert_int_equal(send(1), 0);
+	weir_watch_subscribe(&watch, &two[0].receiver);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, changed_for_two, two)),
+		-EBUSY);
+	get(&two[1].receiver, 1);
+}
+
 static void
 values_are_whole_and_grow_newer(void **state)
 {
@@ -322,6 +350,7 @@ main(void)
 		TEST(close_wakes_every_waiter, 2),
 		TEST(last_value_is_new_also_when_closed, 1),
 		TEST(workers_may_not_block_nor_waits_be_used_twice, 1),
+		TEST(wait_is_for_one_receiver_at_a_time, 1),
 		TEST(values_are_whole_and_grow_newer, 1),
 		TEST(values_are_whole_and_grow_newer, 3),
 	};
