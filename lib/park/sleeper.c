@@ -16,8 +16,8 @@
  *    eventfd for nothing: the next wait ends at once and finds that out.
  * K3 The eventfd is never read. It is watched edge-triggered, and each write is
  *    an edge.
- * K4 What the wait returns is an address and no more: a source that has moved
- *    away may be freed while its old worker sleeps, which holds none.
+ * K4 What the wait returns is an address and no more: a source is awake, and may
+ *    be freed, when the worker has woken that one, and looks at others yet.
  */
 
 /* For the power intrinsics, which DPDK 22.11 has as experimental. */

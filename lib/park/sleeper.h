@@ -23,7 +23,7 @@ struct sleeper {
 	int epoll_fd; /* it, and what sources add while the worker sleeps */
 	struct rte_epoll_event event;
 
-	/* Whose interrupts ended this sleep. They may be freed by now. */
+	/* Whose interrupts ended this sleep (K4). */
 	const void *fired[SLEEPER_EVENTS];
 	unsigned int nb_fired;
 };

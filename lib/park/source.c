@@ -26,6 +26,7 @@
  */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -93,8 +94,7 @@ end_driver(struct weir_source *src)
 static void
 destroy(struct weir_source *src)
 {
-	if (src->watch != NULL)
-		weir__source_watch_put(src->watch);
+	free(src->watch);
 	give_back(src);
 }
 
@@ -375,11 +375,16 @@ weir_source_free(void *priv)
 		destroy(src);
 }
 
+/* N1: first the worker that it leaves gets up, and sleeps on it no more. */
 static void
 change_home(struct weir_source *src, struct source_set *to)
 {
 	lock_acquire(&src->lock);
-	weir__source_leave(src);
+	atomic_u32_store(&src->leaves, 1, RELAXED);
+	lock_release(&src->lock);
+	weir__source_await_wake(src);
+	lock_acquire(&src->lock);
+	atomic_u32_store(&src->leaves, 0, RELAXED);
 	atomic_ptr_store(&src->set, to, RELAXED);
 	if (source_is_armed(src))
 		atomic_u32_store(&to->awaited, 1, RELAXED);

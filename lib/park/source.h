@@ -80,6 +80,7 @@ struct weir_source {
 	 */
 	struct atomic_u32
 		polled weir_cache_aligned; /* sleeping does not work */
+	struct atomic_u32 leaves; /* its worker: no sleep on it begins */
 	bool slept;	 /* ops->sleep was called, and ops->wake not yet */
 	bool trusted;	 /* its interrupt has ended a sleep before */
 	uint8_t strikes; /* sleeps that it should have ended */
@@ -196,17 +197,9 @@ weir__source_set_sleep(struct source_set *s, int timeout_ms);
 void
 weir__source_set_wake(struct source_set *s, bool late);
 
-/* Takes a source out of the sleep of its worker, which it leaves. With the lock.
- */
-void
-weir__source_leave(struct weir_source *src);
 /* Waits until the home worker's sleep is none of the source's any more. */
 void
 weir__source_await_wake(struct weir_source *src);
-
-/* source_watch.c: the source goes. */
-void
-weir__source_watch_put(struct source_watch *w);
 
 /* Closes all sources and refuses new ones: the runtime ends. */
 void

@@ -14,9 +14,10 @@
  * short, and each that left packets lying is a strike.
  *
  * Invariants:
- * N1 sleep and wake are called by turns, under the lock: by the home worker,
- *    but that who moves a source wakes it for the worker that it leaves. A
- *    closed source is awake before it is its closer's again.
+ * N1 sleep and wake are called by turns, under the lock, by the home worker: EAL
+ *    looks at what sleep has added, and at the interrupt's fd, for as long as that
+ *    is in the wait. So a source is awake before it moves, and before a closed one
+ *    is its closer's again.
  * N2 While the worker sleeps, each armed source is one that wakes it, or was
  *    armed, or moved there, after the worker said that it sleeps, and then the
  *    one who did so calls.
@@ -40,7 +41,8 @@ must_be_polled(const struct weir_source *src)
 	if (src->ops->flags & WEIR_SOURCE_NOTIFIES)
 		return false;
 	return src->ops->sleep == NULL ||
-	       atomic_u32_load(&src->polled, RELAXED);
+	       atomic_u32_load(&src->polled, RELAXED) ||
+	       atomic_u32_load(&src->leaves, RELAXED);
 }
 
 bool
@@ -128,13 +130,6 @@ wake(struct weir_source *src)
 {
 	src->ops->wake(src->priv);
 	src->slept = false;
-}
-
-void
-weir__source_leave(struct weir_source *src)
-{
-	if (src->slept)
-		wake(src);
 }
 
 void

@@ -34,7 +34,8 @@ weir_source_worker(const struct weir_source *source);
  * received stays in it, so the order of a queue is kept, and nothing is lost.
  * Its memory stays on the node where it was made.
  *
- * Waits until no worker can be looking at it as it was.
+ * Waits until no worker can be looking at it as it was, and the one that it leaves
+ * does not sleep on it.
  *
  * @return 0; -EINVAL when there is no such worker of the source's runtime or
  * it does not run; -ENOMEM; -ESHUTDOWN.

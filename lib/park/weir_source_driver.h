@@ -69,8 +69,7 @@ struct weir_source_ops {
 	/**
 	 * The home worker is awake again: undo that. Once for each sleep that
 	 * returned 0, also after the source was closed. With the lock held, on
-	 * the home worker, or on the thread that moves the source to another.
-	 * NULL if and only if sleep is.
+	 * the home worker, which has left the wait. NULL if and only if sleep is.
 	 */
 	void (*wake)(void *priv);
 

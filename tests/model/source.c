@@ -338,7 +338,7 @@ MODEL(source_hand_over_asleep, "a packet beside a hand-over to who sleeps", 2,
 }
 
 /* N1: it is awake for the worker that it leaves. The new one does not come. */
-MODEL(source_move_asleep, "a move of a source that its worker sleeps on", 2, 2)
+MODEL(source_move_asleep, "a move of a source that its worker sleeps on", 2, 1)
 {
 	workers_begin(2, WEIR_PARK_INTERRUPT, WORKERS_NO_MEMBARRIER);
 	create_nic();
