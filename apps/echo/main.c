@@ -78,8 +78,10 @@ parse_options(int argc, char **argv)
 		{ "udp-port", required_argument, NULL, 'u' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int option, at = optind, rc = 0;
+	int option, at = 1, rc = 0;
 
+	/* EAL has gone through others, by other rules: glibc begins anew with 0. */
+	optind = 0;
 	argv[0] = (char *)(uintptr_t) "weir-echo";
 	identity.ip = inet_addr("10.0.0.1");
 	for (; rc == 0 &&

@@ -315,6 +315,7 @@ parse_eth_peer(const char *name, const char *value, struct options *o)
 			      "a port below %u",
 			      name, value, RTE_MAX_ETHPORTS);
 	o->eth_peer[port] = addr;
+	o->has_peer[port] = true;
 	return STATUS_OK;
 }
 

@@ -36,6 +36,7 @@ struct options {
 	uint64_t stats_period_ns; /* 0: never */
 	uint64_t run_for_ns;	  /* 0: until a signal comes */
 	struct rte_ether_addr eth_peer[RTE_MAX_ETHPORTS];
+	bool has_peer[RTE_MAX_ETHPORTS]; /* it was given */
 	/* Both NULL: all is dealt to the workers. The map of a file is read
 	 * later, by map.c. */
 	const char *map_file;

@@ -27,6 +27,27 @@ plan_port(struct plan *plan, uint16_t id)
 	return NULL;
 }
 
+/* What is not the address of a port that takes part is a slip. */
+static int
+check_peers(const struct plan *plan, const struct options *o)
+{
+	unsigned int id, i;
+
+	for (id = 0; id < RTE_MAX_ETHPORTS; id++) {
+		for (i = 0; i < plan->nb_ports; i++)
+			if (plan->ports[i].id == id)
+				break;
+		if (o->has_peer[id] && i == plan->nb_ports)
+			return REFUSE(
+				STATUS_FAILED,
+				"--eth-peer %u," RTE_ETHER_ADDR_PRT_FMT
+				": port %u does not exist or --portmask "
+				"leaves it out",
+				id, RTE_ETHER_ADDR_BYTES(&o->eth_peer[id]), id);
+	}
+	return STATUS_OK;
+}
+
 static int
 plan_ports(struct plan *plan, const struct options *o)
 {
@@ -56,7 +77,7 @@ plan_ports(struct plan *plan, const struct options *o)
 			      "no ports: bind a device and allow it with -a, "
 			      "or make one with --vdev, for example "
 			      "--vdev net_null0");
-	return STATUS_OK;
+	return check_peers(plan, o);
 }
 
 static bool

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,17 +51,17 @@ port_probe(struct port *port, uint16_t id)
  * in its hands and holds back, and what lcores keep in their caches. A packet
  * may be sent by a port on another node, so every pool serves all queues.
  */
-static unsigned int
+static uint64_t
 mbufs_needed(const struct plan *plan, const struct options *o)
 {
 	/* A cache is flushed at one and a half times its size. */
-	unsigned int n =
+	uint64_t n =
 		(plan->nb_workers + plan->nb_spare + 1) * POOL_CACHE * 3 / 2;
 	unsigned int i;
 
 	for (i = 0; i < plan->nb_ports; i++) {
-		n += (unsigned int)plan->ports[i].nb_rxq * plan->ports[i].rxd;
-		n += (unsigned int)plan->ports[i].nb_txq *
+		n += (uint64_t)plan->ports[i].nb_rxq * plan->ports[i].rxd;
+		n += (uint64_t)plan->ports[i].nb_txq *
 		     (plan->ports[i].txd +
 		      (unsigned int)o->tx_first * o->burst);
 	}
@@ -81,16 +82,23 @@ find_pool(const struct plan *plan, unsigned int n, int node)
 static int
 pools_create(struct plan *plan, const struct options *o)
 {
-	unsigned int needed = mbufs_needed(plan, o), n, i;
+	uint64_t needed = mbufs_needed(plan, o);
+	unsigned int n, i;
 	char name[RTE_MEMPOOL_NAMESIZE];
 	struct port *port;
 
 	if (o->nb_mbufs != 0 && o->nb_mbufs < needed)
 		return REFUSE(STATUS_FAILED,
 			      "--total-num-mbufs %u: too few for the queues; "
-			      "must be at least %u",
+			      "must be at least %" PRIu64,
 			      o->nb_mbufs, needed);
-	n = o->nb_mbufs != 0 ? o->nb_mbufs : RTE_MAX(needed, POOL_MIN);
+	if (needed > UINT32_MAX)
+		return REFUSE(STATUS_FAILED,
+			      "the queues need %" PRIu64 " mbufs, more than "
+			      "a pool can have; lower --rxq and --txq",
+			      needed);
+	n = o->nb_mbufs != 0 ? o->nb_mbufs :
+			       (unsigned int)RTE_MAX(needed, POOL_MIN);
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
 		port->pool = find_pool(plan, i, port->node);

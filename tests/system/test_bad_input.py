@@ -59,6 +59,10 @@ OPTIONS = (
     (["--eth-peer", "99,02:00:00:00:00:00"], 2, "--eth-peer 99,"),
     (["--eth-peer", "+0,02:00:00:00:00:00"], 2, "--eth-peer +0,02:"),
     (["--eth-peer", "0,02:00:00:00:00"], 2, "--eth-peer 0,02:00:00:00:00: "),
+    (["--eth-peer", "2,02:00:00:00:00:01"], 1,
+     "--eth-peer 2,02:00:00:00:00:01: port 2 does not exist or --portmask "),
+    (["--eth-peer", "1,02:00:00:00:00:01", "--portmask", "1"], 1,
+     "--eth-peer 1,02:00:00:00:00:01: port 1 does not exist or --portmask "),
     (["--config", ""], 2, "--config : must be like"),
     (["--config", "(0,0)"], 2, "--config (0,0): line 1: '(0,0)': must be "
      "(PORT,QUEUE,LCORE)"),
@@ -127,6 +131,16 @@ def too_many_queues():
            False)
 
 
+def too_many_mbufs():
+    """More than 32 bits can count."""
+    queues = ("--rxq", "1024", "--burst", "512", "--tx-first-bursts", "1024")
+    vdevs = tuple(f"net_null{i}" for i in range(8))
+    expect(Testpmd(queues, vdevs), 1, "the queues need 43", False)
+    expect(Testpmd((*queues, "--total-num-mbufs", "1000000000"), vdevs), 1,
+           "--total-num-mbufs 1000000000: too few for the queues; must be at "
+           "least 43", False)
+
+
 def too_few_to_send_on():
     """Whichever option it was that asked for so many."""
     with tempfile.NamedTemporaryFile() as file:
@@ -193,6 +207,7 @@ def main():
     tap.run("no ports", no_ports)
     tap.run("more queues than a port has", too_many_queues)
     tap.run("more than it has to send on", too_few_to_send_on)
+    tap.run("more mbufs than a pool can have", too_many_mbufs)
     tap.run("a virtual device of an unknown kind", vdev_unknown)
     for value in ("net_null1,nosuch=1", "net_af_packet0,iface=weir-nosuch0",
                   "net_pcap0,rx_pcap=/nosuch/file"):

@@ -289,6 +289,7 @@ def bad_input():
             (("--udp-port", "65536"), "--udp-port 65536: must be"),
             (("--udp-port", "7x"), "--udp-port 7x: must be"),
             (("word",), "word: is no option"),
+            (("word", "--udp-port"), "word: is no option"),
             (("--nonsense",), "--nonsense: is no option"),
             (("--ip", "10.0.0.3", "-x"), "-x: is no option"),
             (("--ip=10.0.0.3", "--udp-port"), "--udp-port: needs a value"),
