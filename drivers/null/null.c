@@ -6,6 +6,7 @@
  */
 
 #include <pthread.h>
+#include <stdint.h>
 
 #include <rte_common.h>
 
@@ -14,7 +15,7 @@
 
 struct weir_null {
 	pthread_mutex_t mutex;
-	unsigned int events;
+	uint64_t events;
 };
 
 static unsigned int
@@ -23,9 +24,10 @@ take(struct weir_null *null, bool keep)
 	unsigned int n;
 
 	pthread_mutex_lock(&null->mutex);
-	n = null->events;
+	/* What weir_null_recv() can return. */
+	n = (unsigned int)RTE_MIN(null->events, (uint64_t)INT32_MAX);
 	if (!keep)
-		null->events = 0;
+		null->events -= n;
 	pthread_mutex_unlock(&null->mutex);
 	return n;
 }
@@ -96,5 +98,5 @@ weir_null_recv(struct weir_context *ctx, struct weir_null *null)
 		return rc > 0 ? weir_source_wait_fail(null) :
 				weir_source_wait_arm(ctx, null);
 	weir_source_wait_ready(ctx, null, 1);
-	return (int)RTE_MIN(n, (unsigned int)INT32_MAX);
+	return (int)n;
 }

@@ -33,9 +33,10 @@ WEIR_API void
 weir_null_post(struct weir_null *null, unsigned int events);
 
 /**
- * Takes all posted events.
+ * Takes all posted events, INT32_MAX at a time.
  *
- * @return Their number, at least 1; WEIR_PENDING; -errno of a closed source.
+ * @return Their number, at least 1; WEIR_PENDING; -errno of a closed source; -EBUSY
+ * when another task waits.
  *
  * The task that ctx belongs to.
  */

@@ -80,7 +80,7 @@ hand_on(int number, siginfo_t *info, void *context)
 	} else if (before.sa_handler != SIG_DFL &&
 		   before.sa_handler != SIG_IGN) {
 		before.sa_handler(number);
-	} else {
+	} else if (before.sa_handler != SIG_IGN || info->si_code > 0) {
 		sigaction(number, &before, NULL);
 		/* A fault comes again when this returns, what was sent not. */
 		if (info->si_code <= 0)
@@ -136,9 +136,12 @@ prepare_thread(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s.ss_sp == MAP_FAILED)
 		return;
-	if (pthread_setspecific(signal_stack, s.ss_sp) != 0 ||
-	    sigaltstack(&s, NULL) < 0)
-		munmap(s.ss_sp, s.ss_size);
+	if (pthread_setspecific(signal_stack, s.ss_sp) == 0) {
+		if (sigaltstack(&s, NULL) == 0)
+			return;
+		pthread_setspecific(signal_stack, NULL);
+	}
+	munmap(s.ss_sp, s.ss_size);
 }
 
 void

@@ -344,6 +344,16 @@ signal_that_is_sent_ends_the_process(void **state)
 		fail_msg("status %x: %s", status, output);
 }
 
+/* Nor does it end the report. */
+static void
+signal_that_is_sent_stays_ignored(void **state)
+{
+	int status = run_child("ignored", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) == NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
 static int
 overflow_run(struct weir_fiber *f, void *state)
 {
@@ -384,11 +394,15 @@ child(const char *what)
 	unit_eal_init(NULL);
 	if (strcmp(what, "handler") == 0)
 		sigaction(SIGSEGV, &action, NULL);
+	if (strcmp(what, "ignored") == 0)
+		signal(SIGSEGV, SIG_IGN);
 	if (strcmp(what, "silent") != 0 &&
 	    weir_fiber_overflow_report(STDERR_FILENO) != 0)
 		return 3;
 	if (strcmp(what, "sent") == 0)
 		return kill(getpid(), SIGSEGV);
+	if (strcmp(what, "ignored") == 0 && kill(getpid(), SIGSEGV) != 0)
+		return 3;
 	if (strcmp(what, "null") == 0)
 		j.fiber.run = null_run;
 	rig.rt = rig_runtime(3);
@@ -423,6 +437,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(other_faults_are_not_the_stacks),
 		cmocka_unit_test(handler_that_was_there_comes_next),
 		cmocka_unit_test(signal_that_is_sent_ends_the_process),
+		cmocka_unit_test(signal_that_is_sent_stays_ignored),
 		cmocka_unit_test(report_needs_a_file),
 	};
 

@@ -119,6 +119,23 @@ events_that_are_there_are_taken_at_once(void **state)
 }
 
 static void
+events_beyond_a_number_are_taken_later(void **state)
+{
+	struct receiver end;
+	unsigned int i;
+
+	weir_null_post(null, UINT32_MAX);
+	weir_null_post(null, INT32_MAX);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(
+			weir_join_wait(spawn_receiver(INT32_MAX, 0), &end), 0);
+		assert_int_equal(end.taken, INT32_MAX);
+	}
+	assert_int_equal(weir_join_wait(spawn_receiver(1, 0), &end), 0);
+	assert_int_equal(end.taken, 1);
+}
+
+static void
 waiter_is_woken_by_an_event(void **state)
 {
 	struct weir_join *join = spawn_receiver(1, 0);
@@ -537,6 +554,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TESTS(events_that_are_there_are_taken_at_once),
+		TESTS(events_beyond_a_number_are_taken_later),
 		TESTS(waiter_is_woken_by_an_event),
 		TESTS(no_event_is_lost),
 		TESTS(close_wakes_the_waiter_with_its_error),
