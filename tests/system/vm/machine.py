@@ -156,7 +156,6 @@ class Machine:
                 f.write(initrd)
             stack.callback(self._end)
             self._boot(image)
-            self.reserve_hugepages()
             self.stack = stack.pop_all()
         return self
 
@@ -169,11 +168,12 @@ class Machine:
 
     def _boot(self, image):
         """More than once if need be: on a busy host the kernel has hung as it
-        started, with a virtual CPU that took no timer interrupts."""
+        started, or soon after, with a virtual CPU that took no timer interrupts."""
         for attempt in range(BOOTS):
             self._start_qemu(image)
             try:
                 self._answer(BOOT_SECONDS)
+                self.reserve_hugepages()
                 return
             except Problem as problem:
                 self._end()
