@@ -28,6 +28,7 @@
 
 #include <errno.h>
 
+#include <rte_cycles.h>
 #include <rte_lcore.h>
 
 #include "sched/handoff.h"
@@ -234,6 +235,8 @@ leave(struct core *c, struct blocked *me)
 	c->ctx.next = &c->lifo;
 	/* It need not wait until the call, or that of the next driver, returns. */
 	weir__queue_next(c);
+	/* The next driver begins to count anew. */
+	count_busy(c, rte_rdtsc());
 	disown();
 	pthread_mutex_lock(&w->handoff.mutex);
 	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);
@@ -273,6 +276,8 @@ come_back(struct core *c, struct blocked *me)
 		pthread_mutex_unlock(&h->mutex);
 	} else {
 		adopt(c);
+		/* Nobody has driven it until now. */
+		c->busy_since = rte_rdtsc();
 	}
 	c->ctx = me->ctx;
 	c->ctx.next = &c->lifo;

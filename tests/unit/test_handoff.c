@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_lcore.h>
 
 #include <weir_null.h>
@@ -195,6 +196,56 @@ task_goes_on_where_it_was(void **state)
 	assert_int_equal(r.worker_after, 0);
 	assert_ptr_equal(r.current, rig.rt);
 	assert_int_equal(r.spent, 0);
+}
+
+#define COMPUTED_MS 5u
+
+/* Computes for a while, and then blocks. */
+static int
+compute_and_block(struct weir_context *ctx, void *state)
+{
+	const uint64_t end =
+		rte_rdtsc() + rte_get_tsc_hz() / 1000 * COMPUTED_MS;
+
+	(void)ctx;
+	while (rte_rdtsc() < end)
+		;
+	return weir_block_in_place(wait_at, *(struct door **)state);
+}
+
+static uint64_t
+busy_ns(void)
+{
+	struct weir_worker_stats stats;
+
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	return stats.busy_ns;
+}
+
+static void
+what_comes_before_a_block_is_busy(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "compute and block",
+		.state_size = sizeof(struct door *),
+		.poll = compute_and_block,
+	};
+	const struct weir_spawn_attr first = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct door d = { 0 }, *door = &d;
+	uint64_t before = busy_ns();
+	struct weir_join *join = weir_task_spawn(rig.rt, &ops, &door, &first);
+
+	rig_wait_until(rig_get(&d.in));
+	/* Another thread goes on with the worker. */
+	assert_int_equal(
+		rig_join(rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told),
+			 NULL),
+		0);
+	assert_true(busy_ns() - before >= COMPUTED_MS * 1000000u);
+	rig_set(&d.open, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
 }
 
 static void
@@ -930,6 +981,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(worker_goes_on_while_its_thread_is_blocked),
 		RIG_TESTS(task_goes_on_where_it_was),
+		RIG_TESTS(what_comes_before_a_block_is_busy),
 		RIG_TESTS(lcore_thread_gets_its_core_back),
 		RIG_TESTS(sources_are_polled_meanwhile),
 		RIG_TESTS(task_in_the_slot_moves_with_the_core),
