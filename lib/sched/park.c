@@ -58,6 +58,12 @@
  */
 #define LINGER_LOOKS 8
 
+/*
+ * So many max_poll_gap late it looks after its neighbours. Smaller: it takes a line
+ * from those who are at work more often. Larger: who gets stuck waits longer.
+ */
+#define LINGER_GAPS 8
+
 static bool
 has_tasks(const struct core *c)
 {
@@ -287,12 +293,14 @@ weir__linger(struct core *c)
 	struct worker *w = c->worker;
 	uint64_t begin;
 	unsigned int n;
+	int64_t late;
 	bool found;
 
 	if (c->short_waits < LINGER_AFTER)
 		return false;
-	/* Rarely: a look takes a line from those who are at work. */
-	if (unlikely(c->now >= c->rescue_far))
+	late = c->now - c->rescue_near;
+	if (unlikely(c->now >= c->rescue_far ||
+		     late > (int64_t)(LINGER_GAPS * w->rt->max_poll_gap)))
 		rescue_others(c);
 	found = poll_waiting(c);
 	begin = c->now;
