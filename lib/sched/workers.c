@@ -29,6 +29,7 @@
 
 #include <errno.h>
 
+#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
@@ -150,6 +151,8 @@ weir__worker_enable(struct worker *w)
 	if (idle_workers(&w->node->idle) == 0)
 		atomic_u32_fetch_sub(&w->rt->deserted, 1, RELAXED);
 	weir__idle_add_worker(&w->node->idle);
+	/* Others see that it is stuck, until it runs. */
+	atomic_u64_store(&w->sources.last_poll, rte_rdtsc(), RELAXED);
 	atomic_u32_store(&w->active, 1, RELAXED);
 	atomic_u32_store(&w->settled, 1, RELAXED);
 	/*
