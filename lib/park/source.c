@@ -375,13 +375,18 @@ weir_source_free(void *priv)
 		destroy(src);
 }
 
-/* N1: first the worker that it leaves gets up, and sleeps on it no more. */
+/* N1: its worker sleeps on it no more, when it has got up. */
 static void
-change_home(struct weir_source *src, struct source_set *to)
+begin_leaving(struct weir_source *src)
 {
 	lock_acquire(&src->lock);
 	atomic_u32_store(&src->leaves, 1, RELAXED);
 	lock_release(&src->lock);
+}
+
+static void
+change_home(struct weir_source *src, struct source_set *to)
+{
 	weir__source_await_wake(src);
 	lock_acquire(&src->lock);
 	atomic_u32_store(&src->leaves, 0, RELAXED);
@@ -389,6 +394,9 @@ change_home(struct weir_source *src, struct source_set *to)
 	if (source_is_armed(src))
 		atomic_u32_store(&to->awaited, 1, RELAXED);
 	lock_release(&src->lock);
+	/* [sleep:F1] what the new worker has to poll, before our look. */
+	atomic_fence(SEQ_CST);
+	sleeper_call(to->sleeper, RELAXED);
 }
 
 /*
@@ -423,14 +431,15 @@ move_sources(struct source_set *from, struct source_set *to,
 	/* For a moment both poll it, one at a time (S1), rather than nobody. */
 	/* [park:A1] */
 	atomic_ptr_store(&to->array, joined, RELEASE);
+	/* It gets up once for all of them. */
+	for (i = 0; i < a->n; i++)
+		if (only == NULL || a->s[i] == only)
+			begin_leaving(a->s[i]);
 	for (i = 0; i < a->n; i++)
 		if (only == NULL || a->s[i] == only)
 			change_home(a->s[i], to);
 	/* [park:A1] */
 	atomic_ptr_store(&from->array, rest, RELEASE);
-	/* [sleep:F1] what the new worker has to poll, before our look. */
-	atomic_fence(SEQ_CST);
-	sleeper_call(to->sleeper, RELAXED);
 	retired[0] = a;
 	retired[1] = b;
 	return 0;
