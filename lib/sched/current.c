@@ -65,6 +65,8 @@ free_core(struct weir_runtime *rt)
 {
 	pthread_mutex_lock(&rt->mutex);
 	rt->core_taken = false;
+	/* For who shuts down. */
+	pthread_cond_broadcast(&rt->changed);
 	/* B3: asked for after our last look. */
 	weir__current_shutdown(rt);
 	wake_next(rt);
@@ -82,6 +84,7 @@ weir__current_shutdown(struct weir_runtime *rt)
 	weir__drive(rt->workers[0]->core, NULL, DRIVER_HOME);
 	pthread_mutex_lock(&rt->mutex);
 	rt->core_taken = false;
+	pthread_cond_broadcast(&rt->changed);
 }
 
 /* Until the task has ended: drives the core, or waits for it or for the end. */

@@ -304,6 +304,16 @@ weir__task_failed(const struct task *t)
 		begin(rt, t->outcome);
 }
 
+/*
+ * With the mutex. Who is in the middle of changing the workers looks at them yet, and
+ * who drives the core of a current-thread runtime calls its hooks.
+ */
+static bool
+has_stopped(const struct weir_runtime *rt)
+{
+	return rt->phase == RUNTIME_STOPPED && !rt->changing && !rt->core_taken;
+}
+
 int
 weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		      struct weir_shutdown_report *report)
@@ -319,12 +329,10 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 	pthread_mutex_lock(&rt->mutex);
 	if (rt->options.current_thread)
 		weir__current_shutdown(rt);
-	/* Who is in the middle of changing the workers looks at them yet. */
-	while ((rt->phase != RUNTIME_STOPPED || rt->changing) &&
-	       rc != ETIMEDOUT)
+	while (!has_stopped(rt) && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&rt->changed, &rt->mutex,
 					    &deadline);
-	rc = rt->phase == RUNTIME_STOPPED && !rt->changing ? 0 : -ETIMEDOUT;
+	rc = has_stopped(rt) ? 0 : -ETIMEDOUT;
 	if (rc == 0 && !rt->options.current_thread)
 		give_lcores_back(rt);
 	pthread_mutex_unlock(&rt->mutex);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <weir_null.h>
 
@@ -259,6 +260,55 @@ test_shutdown_ends_those_who_block(void **state)
 	weir_waker_drop(atomic_ptr_exchange(&waker, NULL, RELAXED));
 }
 
+/* Who shuts down has time to return before this does. */
+static void
+stop_slowly(void *arg, unsigned int worker)
+{
+	unsigned int i;
+
+	(void)worker;
+	for (i = 0; i < 1000; i++)
+		sched_yield();
+	atomic_u32_fetch_add((struct atomic_u32 *)arg, 1, RELEASE);
+}
+
+static int
+create_with_hooks(void **state)
+{
+	static struct atomic_u32 stops;
+	static const struct weir_hooks hooks = {
+		.arg = &stops,
+		.thread_stop = stop_slowly,
+	};
+	struct weir_options o;
+
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.hooks = &hooks;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	atomic_u32_store(&stops, 0, RELAXED);
+	*state = &stops;
+	return 0;
+}
+
+static void
+test_shutdown_waits_for_the_hooks_of_who_drives(void **state)
+{
+	const struct atomic_u32 *stops = *state;
+	struct atomic_u32 cancelled = { 0 };
+	pthread_t thread;
+
+	atomic_ptr_store(&waker, NULL, RELAXED);
+	assert_int_equal(
+		pthread_create(&thread, NULL, block_for_ever, &cancelled), 0);
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(atomic_u32_load(stops, ACQUIRE), 1);
+	pthread_join(thread, NULL);
+	weir_waker_drop(atomic_ptr_exchange(&waker, NULL, RELAXED));
+}
+
 static void
 test_shutdown_ends_tasks_that_nobody_drives(void **state)
 {
@@ -287,6 +337,9 @@ main(void)
 		TEST(test_the_driver_polls_sources),
 		TEST(test_shutdown_ends_those_who_block),
 		TEST(test_shutdown_ends_tasks_that_nobody_drives),
+		cmocka_unit_test_setup_teardown(
+			test_shutdown_waits_for_the_hooks_of_who_drives,
+			create_with_hooks, destroy),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
