@@ -103,6 +103,8 @@ weir_histogram_merge(struct weir_histogram *to,
 {
 	unsigned int i;
 
+	if (from->nb_buckets == 0)
+		return 0;
 	if (to->nb_buckets == 0) {
 		*to = *from;
 		return 0;

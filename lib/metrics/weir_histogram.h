@@ -49,7 +49,9 @@ weir_histogram_percentile(const struct weir_histogram *histogram,
 /**
  * Adds the values of one histogram to another.
  *
- * @param to  Empty, or with the same precision and largest value.
+ * One of both may be all zero, which is empty; else they have the same precision and
+ * largest value.
+ *
  * @return 0, or -EINVAL: they differ, and nothing was added.
  *
  * Any thread.

@@ -37,7 +37,8 @@ struct weir_worker_stats {
 	uint64_t source_polls;	   /**< rounds over its sources */
 	uint64_t empty_polls;	   /**< of these, found no source ready */
 	uint64_t source_events;	   /**< sources found ready in them */
-	uint64_t rescues;	   /**< sources found ready for others */
+	uint64_t
+		rescues; /**< sources found ready, and timers fired, for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	/**
 	 * Time it was not parked, so running tasks, polling sources between
@@ -63,7 +64,7 @@ struct weir_node_stats {
 
 /** Counts of a whole runtime. */
 struct weir_runtime_stats {
-	unsigned int workers;	   /**< workers it was created with */
+	unsigned int workers;	   /**< places of workers, spare ones too */
 	unsigned int nodes;	   /**< NUMA nodes they are on */
 	uint64_t spawned;	   /**< tasks and blocking jobs ever started, or
 				    *   refused by the shutdown */

@@ -46,8 +46,16 @@ struct blocking_thread {
 	void *arg;
 };
 
-/* Of whose pool the calling thread is, or whose jobs it cancels. */
-static __thread const struct weir_runtime *inside;
+/*
+ * Of whose pool the calling thread is, or whose jobs it cancels; the drop of a job may
+ * begin the shutdown of another runtime.
+ */
+struct within {
+	const struct weir_runtime *rt;
+	const struct within *outer;
+};
+
+static __thread const struct within *inside;
 
 static void
 init_cond(pthread_cond_t *cond)
@@ -179,10 +187,11 @@ static void
 serve(struct blocking_thread *me)
 {
 	struct weir_runtime *rt = me->rt;
+	const struct within here = { .rt = rt };
 	struct blocking_pool *p = &rt->blocking;
 	struct task *t;
 
-	inside = rt;
+	inside = &here;
 	if (rt->options.blocking_cpus != NULL &&
 	    rte_thread_set_affinity(&p->cpus) != 0)
 		WEIR_LOG(WARNING, "blocking_cpus: none of them is left\n");
@@ -364,7 +373,7 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 void
 weir__blocking_close(struct weir_runtime *rt)
 {
-	const struct weir_runtime *before = inside;
+	const struct within here = { .rt = rt, .outer = inside };
 	struct blocking_pool *p = &rt->blocking;
 	struct task *t;
 
@@ -372,10 +381,10 @@ weir__blocking_close(struct weir_runtime *rt)
 	p->closed = true;
 	while (call_idle(p, NULL, NULL))
 		;
-	inside = rt;
+	inside = &here;
 	while ((t = task_chain_pop(&p->queue)) != NULL)
 		run_job(p, t);
-	inside = before;
+	inside = here.outer;
 	if (is_quiet(p))
 		pthread_cond_broadcast(&p->quiet);
 	pthread_mutex_unlock(&p->mutex);
@@ -409,5 +418,10 @@ weir__blocking_finish(struct weir_runtime *rt, const struct timespec *deadline)
 bool
 weir__blocking_inside(const struct weir_runtime *rt)
 {
-	return inside == rt;
+	const struct within *w;
+
+	for (w = inside; w != NULL; w = w->outer)
+		if (w->rt == rt)
+			return true;
+	return false;
 }

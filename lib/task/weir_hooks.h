@@ -32,7 +32,7 @@ struct weir_hooks {
 	void (*park)(void *arg, unsigned int worker);
 	void (*unpark)(void *arg, unsigned int worker);
 
-	/** A task was made and will be queued. Any thread. */
+	/** A task was made, and is queued or, in a shutdown, refused. Any thread. */
 	void (*task_spawn)(void *arg, const struct weir_task_info *task);
 	/** Around each poll. */
 	void (*task_before_poll)(void *arg, const struct weir_task_info *task);

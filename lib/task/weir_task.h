@@ -105,8 +105,8 @@ struct weir_spawn_attr {
  * Starts a task.
  *
  * @param rt     The runtime to run on.
- * @param ops    What to run; must outlive the task, and each weir_task_list() that is
- *               under way when it ends.
+ * @param ops    What to run; must outlive the task and its handle, and each list of
+ *               tasks and report of a shutdown that was begun before its end.
  * @param state  Copied into the task (ops->state_size bytes); NULL: all zero.
  *               From here on the task owns what the state points to.
  * @param attr   NULL for the default.
@@ -168,7 +168,8 @@ weir_task_spawn_burst(struct weir_runtime *rt, const struct weir_task_ops *ops,
  * May start a thread, which takes some ten microseconds; see
  * weir_options.blocking_threads.
  *
- * @param ops    What to run, with a run function; must outlive the job.
+ * @param ops    What to run, with a run function; must outlive the job, as those of a
+ *               task.
  * @param state  As for weir_task_spawn().
  * @return
  *   A join handle, as of a task. weir_join_abort() cancels a job that is

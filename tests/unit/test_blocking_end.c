@@ -296,6 +296,73 @@ let_go(void *arg)
 	return NULL;
 }
 
+static struct weir_runtime *other;
+static int inner_rc;
+
+static int
+never_run(void *state)
+{
+	(void)state;
+	return -EBADE;
+}
+
+static void
+begin_the_others_end(void *state)
+{
+	(void)state;
+	weir_runtime_shutdown_begin(other);
+}
+
+static void
+await_the_first_ones_end(void *state)
+{
+	(void)state;
+	inner_rc = weir_runtime_shutdown(rig.rt, 0, NULL);
+}
+
+/* One that runs, and behind it one that is dropped in the runtime's end. */
+static void
+occupy(struct weir_runtime *rt, const struct weir_task_ops *dropped)
+{
+	const uint32_t polls = rig_get(&rig.log.polls);
+
+	weir_join_detach(rig_spawn_job(rt, &rig_block_ops, &rig.told));
+	rig_wait_until(rig_get(&rig.log.polls) == polls + 1);
+	weir_join_detach(weir_blocking_spawn(rt, dropped, NULL));
+}
+
+static void
+who_cancels_jobs_of_two_runtimes_is_inside_both(void **state)
+{
+	static const struct weir_task_ops first = {
+		.name = "first",
+		.run = never_run,
+		.drop = begin_the_others_end,
+	};
+	static const struct weir_task_ops second = {
+		.name = "second",
+		.run = never_run,
+		.drop = await_the_first_ones_end,
+	};
+	struct weir_options o;
+
+	restart(1, false);
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.blocking_threads = 1;
+	o.name = "other";
+	other = weir_runtime_create(&o);
+	assert_non_null(other);
+	occupy(rig.rt, &first);
+	occupy(other, &second);
+	inner_rc = 0;
+	weir_runtime_shutdown_begin(rig.rt);
+	assert_int_equal(inner_rc, -EDEADLK);
+	rig_set(&rig.go, 1);
+	weir_runtime_free(other);
+	expect_end();
+}
+
 static void
 free_waits_for_jobs_that_run(void **state)
 {
@@ -404,6 +471,7 @@ main(void)
 		END_TEST(job_may_use_a_current_thread_runtime_that_ends),
 		END_TEST(cancelled_jobs_are_dropped_without_a_lock),
 		END_TEST(job_may_await_the_end_of_another_runtime),
+		END_TEST(who_cancels_jobs_of_two_runtimes_is_inside_both),
 		END_TEST(free_waits_for_jobs_that_run),
 		END_TEST(every_job_of_a_spawn_storm_is_dropped_once),
 	};

@@ -148,12 +148,14 @@ merge_adds_what_is_alike(void **state)
 	struct histogram *finer = histogram(5, 1000);
 	struct histogram *longer = histogram(4, 1001);
 	struct weir_histogram sum = { 0 }, copy;
+	const struct weir_histogram empty = { 0 };
 
 	histogram_record(a, 10);
 	histogram_record(b, 10);
 	histogram_record(b, 900);
 	weir__histogram_read(a, &copy);
 	assert_int_equal(weir_histogram_merge(&sum, &copy), 0);
+	assert_int_equal(weir_histogram_merge(&sum, &empty), 0);
 	weir__histogram_read(b, &copy);
 	assert_int_equal(weir_histogram_merge(&sum, &copy), 0);
 	weir__histogram_read(finer, &copy);
