@@ -302,6 +302,7 @@ judge_eth_peer(const char *name, const char *value)
 	    rte_ether_unformat_addr(value, &addr) != 0)
 		return VERDICT_BAD;
 	expected.eth_peer[port] = addr;
+	expected.has_peer[port] = true;
 	return VERDICT_GOOD;
 }
 
