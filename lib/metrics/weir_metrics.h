@@ -37,8 +37,7 @@ struct weir_worker_stats {
 	uint64_t source_polls;	   /**< rounds over its sources */
 	uint64_t empty_polls;	   /**< of these, found no source ready */
 	uint64_t source_events;	   /**< sources found ready in them */
-	uint64_t
-		rescues; /**< sources found ready, and timers fired, for others */
+	uint64_t rescues;	   /**< sources and timers served for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	/**
 	 * Time it was not parked, so running tasks, polling sources between
