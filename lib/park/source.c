@@ -375,15 +375,7 @@ weir_source_free(void *priv)
 		destroy(src);
 }
 
-/* N1: its worker sleeps on it no more, when it has got up. */
-static void
-begin_leaving(struct weir_source *src)
-{
-	lock_acquire(&src->lock);
-	atomic_u32_store(&src->leaves, 1, RELAXED);
-	lock_release(&src->lock);
-}
-
+/* N1. One that leaves: a sleep on it that has not begun by now sees that. */
 static void
 change_home(struct weir_source *src, struct source_set *to)
 {
@@ -431,10 +423,13 @@ move_sources(struct source_set *from, struct source_set *to,
 	/* For a moment both poll it, one at a time (S1), rather than nobody. */
 	/* [park:A1] */
 	atomic_ptr_store(&to->array, joined, RELEASE);
-	/* It gets up once for all of them. */
+	/*
+	 * The worker gets up once for all of them. Whoever has a source's lock after
+	 * change_home() looked with it whether it is slept on sees this.
+	 */
 	for (i = 0; i < a->n; i++)
 		if (only == NULL || a->s[i] == only)
-			begin_leaving(a->s[i]);
+			atomic_u32_store(&a->s[i]->leaves, 1, RELAXED);
 	for (i = 0; i < a->n; i++)
 		if (only == NULL || a->s[i] == only)
 			change_home(a->s[i], to);

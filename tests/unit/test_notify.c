@@ -169,21 +169,28 @@ wait_and_tell(void)
 	weir_notify_one(&notify);
 }
 
+/* A crowd is told; what is called when its first batch has left the line. */
 static void
-newcomer_takes_no_note_of_who_came_before(void **state)
+tell_crowd(void (*call)(void))
 {
 	struct weir_join *joins[BEFORE_WAKE_CROWD];
 	unsigned int i;
 
-	rig_set(&came, 0);
 	for (i = 0; i < RTE_DIM(joins); i++)
 		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
 	waiter_wait_for(&notify, RTE_DIM(joins));
-	before_wake(wait_and_tell);
+	before_wake(call);
 	weir_notify_all(&notify);
 	assert_true(before_wake_called());
 	for (i = 0; i < RTE_DIM(joins); i++)
 		assert_int_equal(waiter_join(joins[i]), 0);
+}
+
+static void
+newcomer_takes_no_note_of_who_came_before(void **state)
+{
+	rig_set(&came, 0);
+	tell_crowd(wait_and_tell);
 	assert_int_equal(rig_get(&came), 1);
 	assert_int_equal(waiter_join(earlier), 0);
 	assert_int_equal(waiters(&notify), 1);
@@ -218,17 +225,9 @@ two_come_and_are_told(void)
 static void
 notes_given_while_others_are_told_are_not_one(void **state)
 {
-	struct weir_join *joins[BEFORE_WAKE_CROWD];
 	unsigned int i;
 
-	for (i = 0; i < RTE_DIM(joins); i++)
-		joins[i] = waiter_spawn(rig.rt, wait_for_note, &notify);
-	waiter_wait_for(&notify, RTE_DIM(joins));
-	before_wake(two_come_and_are_told);
-	weir_notify_all(&notify);
-	assert_true(before_wake_called());
-	for (i = 0; i < RTE_DIM(joins); i++)
-		assert_int_equal(waiter_join(joins[i]), 0);
+	tell_crowd(two_come_and_are_told);
 	for (i = 0; i < RTE_DIM(two); i++)
 		assert_int_equal(waiter_join(two[i]), 0);
 	/* None is left. */

@@ -621,8 +621,9 @@ sleep_in_a_younger_one(struct moved_state *s)
 	weir_runtime_free(younger);
 }
 
+/* A task of this kind sleeps here first. */
 static void
-sleep_may_serve_in_another_runtime(void **state)
+sleep_here_and_in_a_younger_one(const struct weir_task_ops *ops)
 {
 	struct weir_sleep sleep = { 0 };
 	struct moved_state s = { .sleep = &sleep };
@@ -630,12 +631,18 @@ sleep_may_serve_in_another_runtime(void **state)
 
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	s.deadline = weir_clock_now(rig.rt) + HOUR;
-	join = weir_task_spawn(rig.rt, &moved_ops, &s, NULL);
+	join = weir_task_spawn(rig.rt, ops, &s, NULL);
 	assert_non_null(join);
 	rig_wait_until(rig_timers(rig.rt) == 1);
 	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
 	sleep_in_a_younger_one(&s);
+}
+
+static void
+sleep_may_serve_in_another_runtime(void **state)
+{
+	sleep_here_and_in_a_younger_one(&moved_ops);
 }
 
 /* Begins to sleep, and gives that up, once it has fired, without being told. */
@@ -662,18 +669,8 @@ sleep_that_was_given_up_serves_in_another_runtime(void **state)
 		.state_size = sizeof(struct moved_state),
 		.poll = given_up_poll,
 	};
-	struct weir_sleep sleep = { 0 };
-	struct moved_state s = { .sleep = &sleep };
-	struct weir_join *join;
 
-	assert_int_equal(weir_clock_pause(rig.rt), 0);
-	s.deadline = weir_clock_now(rig.rt) + HOUR;
-	join = weir_task_spawn(rig.rt, &ops, &s, NULL);
-	assert_non_null(join);
-	rig_wait_until(rig_timers(rig.rt) == 1);
-	assert_int_equal(weir_clock_advance(rig.rt, HOUR), 0);
-	assert_int_equal(rig_join(join, NULL), 0);
-	sleep_in_a_younger_one(&s);
+	sleep_here_and_in_a_younger_one(&ops);
 }
 
 static void
