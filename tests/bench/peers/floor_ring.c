@@ -3,9 +3,10 @@
 /*
  * No peer but a bound, as floor.c: what forwarding between two net_ring ports takes
  * when each port's queue may move to another worker at any time, and its task be
- * cancelled: a lock around each receive, and a swap of the task's state to begin a
- * turn and to yield. Nothing else is there: no queues of tasks, no budget, clock or
- * counters but those of the PMD. A turn goes on until a receive is in vain.
+ * cancelled: a lock around each receive, a look at the task's state before a turn,
+ * and a note behind it that it keeps the next one, since it only yields. Nothing
+ * else is there: no queues of tasks, no budget, clock or counters but those of the
+ * PMD. A turn goes on until a receive is in vain.
  *
  *	floor_ring [EAL options] -- BURSTS
  *
@@ -35,6 +36,7 @@
 static struct {
 	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint lock;
 	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint_fast64_t state;
+	atomic_uint_fast64_t kept; /* its turn, while the other runs */
 } streams[PORTS];
 
 static atomic_bool stop;
@@ -51,15 +53,6 @@ must(int rc, const char *what)
 {
 	if (rc < 0)
 		rte_exit(EXIT_FAILURE, "%s: %s\n", what, rte_strerror(-rc));
-}
-
-static inline void
-swap(atomic_uint_fast64_t *state)
-{
-	uint_fast64_t old = atomic_load_explicit(state, memory_order_acquire);
-
-	while (!atomic_compare_exchange_weak(state, &old, old + 64))
-		;
 }
 
 static inline uint16_t
@@ -81,11 +74,11 @@ take_turn(uint16_t port)
 	struct rte_mbuf *pkts[BURST];
 	uint16_t n;
 
-	swap(&streams[port].state);
+	(void)atomic_load_explicit(&streams[port].state, memory_order_acquire);
 	while ((n = receive(port, pkts)) > 0)
 		if (rte_eth_tx_burst(!port, 0, pkts, n) < n)
 			rte_exit(EXIT_FAILURE, "a ring is full\n");
-	swap(&streams[port].state);
+	atomic_store_explicit(&streams[port].kept, 1, memory_order_relaxed);
 }
 
 static int
