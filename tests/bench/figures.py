@@ -64,10 +64,11 @@ def change(scenario, peer, old, new):
 
 
 def changes(old, new):
-    """What two reports have in common."""
+    """What two reports have in common of peers; the floor is none."""
     found = []
     for name, scenario in new["scenarios"].items():
         before = old["scenarios"].get(name, {"ratios": {}})["ratios"]
         found += [change(name, peer, before[peer]["samples"], r["samples"])
-                  for peer, r in scenario["ratios"].items() if peer in before]
+                  for peer, r in scenario["ratios"].items()
+                  if peer in before and peer != FLOOR]
     return found

@@ -105,6 +105,13 @@ def only_what_both_reports_have_is_compared():
           [("a", "p", True)])
 
 
+def the_floor_is_not_compared():
+    old = report_of(a={"p": [1.0], FLOOR: [1.0]}, b={FLOOR: [1.0]})
+    new = report_of(a={"p": [1.0], FLOOR: [0.5]}, b={FLOOR: [0.5]})
+    equal([(c.scenario, c.peer) for c in figures.changes(old, new)],
+          [("a", "p")])
+
+
 def a_comparison_of_nothing_fails():
     args = argparse.Namespace(compare=report_of(a={"p": [1.0]}),
                               compare_file="old.json")
@@ -495,6 +502,7 @@ if __name__ == "__main__":
         what_is_the_same_seldom_looks_worse,
         worse_is_beyond_the_noise,
         only_what_both_reports_have_is_compared,
+        the_floor_is_not_compared,
         a_comparison_of_nothing_fails,
         a_comparison_says_what_got_worse,
         a_whole_run_is_kept_drawn_and_compared,
