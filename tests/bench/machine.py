@@ -63,15 +63,16 @@ class Machine:
         os.sched_setaffinity(0, self.cpus[:1])
 
     def wait_quiet(self, seconds):
-        """Waits until others leave our CPUs alone, for so long at most.
-        Gives the seconds that it took; more than allowed: they did not."""
-        began = time.monotonic()
-        while True:
+        """Waits until others leave our CPUs alone, for so long at most. Gives
+        the seconds until they began to; more than allowed: they did not."""
+        began, waited = time.monotonic(), 0.0
+        while waited <= seconds:
             account = Account(self.cpus)
             time.sleep(QUIET_WINDOW)
-            took = time.monotonic() - began
-            if account.foreign() <= FOREIGN_LIMIT or took > seconds:
-                return took
+            if account.foreign() <= FOREIGN_LIMIT:
+                break
+            waited = time.monotonic() - began
+        return waited
 
 
 class Program:

@@ -15,6 +15,7 @@ from benchtest import (MACHINE, SVG, check_picture, equal, expect_failure, near,
 
 import chart
 import figures
+import machine
 import main as bench
 import page
 import report
@@ -198,6 +199,50 @@ def patience_ends():
     equal(Busy.asked, [15, 5])
     equal(len(said), 1)
     check("after 15 s" in said[0], said[0])
+
+
+class MadeUpClock:
+    """A clock on which nothing takes time but sleep()."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def waited_for_quiet(shares, seconds):
+    """What wait_quiet() gives, and how long it takes, when others use so much of
+    a CPU in one window after another."""
+    left, clock = iter(shares), MadeUpClock()
+
+    class Window:
+        def __init__(self, _cpus):
+            self._foreign = next(left)
+
+        def foreign(self):
+            return self._foreign
+    kept = machine.Account, machine.time
+    machine.Account, machine.time = Window, clock
+    try:
+        # No Machine(): that would bind this program to a CPU.
+        given = machine.Machine.wait_quiet(MACHINE, seconds)
+    finally:
+        machine.Account, machine.time = kept
+    return given, clock.now - 100
+
+
+def quiet_moments_use_no_patience_up():
+    window = machine.QUIET_WINDOW
+    equal(waited_for_quiet([0.0], 10), (0.0, window))
+    equal(waited_for_quiet([1.0, FOREIGN_LIMIT], 10), (window, 2 * window))
+    # Quiet at the last moment is quiet.
+    equal(waited_for_quiet([1.0, 1.0, 0.0], 2 * window),
+          (2 * window, 3 * window))
+    equal(waited_for_quiet([1.0] * 9, 2 * window), (3 * window, 3 * window))
 
 
 def undisturbed_rounds_count_first():
@@ -507,6 +552,7 @@ if __name__ == "__main__":
         a_comparison_says_what_got_worse,
         a_whole_run_is_kept_drawn_and_compared,
         patience_ends,
+        quiet_moments_use_no_patience_up,
         undisturbed_rounds_count_first,
         disturbed_rounds_are_taken_again,
         peers_are_run_by_turns_if_they_are_there,
