@@ -152,7 +152,10 @@ def measure(traffic, setup, name):
         if name == "weir" and (status != 0 or
                                not NOTHING_LOST.search(program.output())):
             raise Failure(f"weir-testpmd ends badly: {program.last_lines()}")
-    return Sample(statistics.median(rates[1:]) / 1e6, foreign)
+    pps = statistics.median(rates[1:])
+    if pps == 0:
+        raise Failure(f"{program.name} receives nothing")
+    return Sample(pps / 1e6, foreign)
 
 
 def cycles_per_packet(workers, setup, mpps):

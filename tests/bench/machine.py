@@ -136,6 +136,10 @@ class Program:
     def interrupt(self, seconds=20):
         """Ends it as a user would; gives its exit status."""
         self.process.send_signal(signal.SIGINT)
+        return self.end(seconds)
+
+    def end(self, seconds):
+        """Waits for its end; gives its exit status."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:

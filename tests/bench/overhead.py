@@ -31,7 +31,7 @@ class Measure:
             found = program.wait_output(
                 RATES.search, START_SECONDS + 4 * setup.seconds)
             foreign = account.foreign()
-            if program.process.wait(START_SECONDS) != 0:
+            if program.end(START_SECONDS) != 0:
                 raise Failure(f"overhead, {self._form}: "
                               f"{program.last_lines()}")
         self._plain = Sample(float(found[2]), foreign)

@@ -54,7 +54,7 @@ def sample(setup, program, scenario, argv, seconds=2 * START_SECONDS,
         account = Account(setup.machine.cpus, running.process.pid)
         found = running.wait_output(figures.search, seconds)
         foreign = account.foreign()
-        if running.process.wait(START_SECONDS) != 0:
+        if running.end(START_SECONDS) != 0:
             raise Failure(f"{program}, {scenario}: {running.last_lines()}")
     value, *more = map(float, " ".join(found.groups()).split())
     return Sample(value, foreign, tuple(more))

@@ -3,6 +3,7 @@
 instructions that it counts. No time is looked at."""
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ import fiber
 import forward
 import growth
 import main as bench
+import overhead
 import page
 import park
 import peers
@@ -229,6 +231,54 @@ def programs_that_fail_are_failures():
     expect_failure("status 0", shell, "echo figures x")
 
 
+@contextlib.contextmanager
+def changed(module, **values):
+    """A module with other values of these names."""
+    kept = {name: getattr(module, name) for name in values}
+    for name, value in values.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(module, name, value)
+
+
+def write_program(path, script):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\n{script}\n")
+    os.chmod(path, 0o700)
+    return path
+
+
+def programs_that_do_not_end_are_failures():
+    with changed(sched_scenarios, START_SECONDS=0.1):
+        expect_failure("sh does not end", shell,
+                       "echo figures 1.0000; exec sleep 60")
+    setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
+    with tempfile.TemporaryDirectory() as folder:
+        program = write_program(
+            f"{folder}/forwards", "echo received 2.00 Mpps, without 1.00 Mpps\n"
+            "exec sleep 60")
+        with changed(overhead, PROGRAM=program, START_SECONDS=0.1):
+            expect_failure("forwards does not end",
+                           overhead.SCENARIOS["counters"].measure, setup,
+                           "weir")
+
+
+def a_program_that_receives_nothing_is_a_failure():
+    setup = Setup(FakeMachine((0, 1)), 2, None, frozenset())
+    with tempfile.TemporaryDirectory() as folder:
+        program = write_program(
+            f"{folder}/floor_ring", "trap 'exit 0' INT\nfor pps in 7 0 0; do\n"
+            "echo port 0 Rx-pps: $pps\necho port 1 Rx-pps: $pps\ndone\n"
+            "while :; do sleep 0.05; done")
+        with changed(forward, FLOOR_RING=program):
+            expect_failure("floor_ring receives nothing",
+                           forward.SCENARIOS["forward_ring"].measure, setup,
+                           forward.FLOOR)
+
+
 def programs_of_their_own_are_samples_and_failures():
     setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
     with tempfile.TemporaryDirectory() as folder:
@@ -238,20 +288,16 @@ def programs_of_their_own_are_samples_and_failures():
                 (fiber, "fiber_pair", "turns 9, 1.50 ns each", (1.5, ()))):
             scenario = module.SCENARIOS[name]
             equal(len(scenario.more), len(wanted[1]))
-            kept, module.PROGRAM = module.PROGRAM, f"{folder}/{name}"
-            try:
+            with changed(module, PROGRAM=f"{folder}/{name}"):
                 for status in (0, 3):
-                    with open(module.PROGRAM, "w", encoding="ascii") as f:
-                        f.write(f"#!/bin/sh\necho {line}\nexit {status}\n")
-                    os.chmod(module.PROGRAM, 0o700)
+                    write_program(module.PROGRAM,
+                                  f"echo {line}\nexit {status}")
                     if status:
                         expect_failure("weir, ", scenario.measure, setup,
                                        "weir")
                         continue
                     sample = scenario.measure(setup, "weir")
                     equal((sample.value, sample.more), wanted)
-            finally:
-                module.PROGRAM = kept
 
 
 # Peers
@@ -451,6 +497,8 @@ if __name__ == "__main__":
         memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
+        programs_that_do_not_end_are_failures,
+        a_program_that_receives_nothing_is_a_failure,
         programs_of_their_own_are_samples_and_failures,
         peers_know_their_scenarios,
         a_peer_that_cannot_be_had_is_left_out,
