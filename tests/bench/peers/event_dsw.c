@@ -26,7 +26,7 @@
 
 #define EVENTS 200u
 #define YIELDS 1000u
-#define BURST 32u
+#define MOST_BURST 128u
 #define MOST_EVENTS 4096
 #define MOST_FLOWS 1024
 #define MOST_ROUNDS 10000u
@@ -35,6 +35,7 @@
 
 static const char name[] = "event_dsw0";
 static uint8_t device;
+static uint16_t burst;	  /* of 32, 64 and 128 the fastest */
 static unsigned int left; /* events of this round; atomic */
 static unsigned int over; /* no round will come; atomic */
 
@@ -55,22 +56,39 @@ enqueue(uint8_t port, const struct rte_event *events, uint16_t n)
 						n - done);
 }
 
+/* The same where all go on, which costs the device less. */
+static void
+forward(uint8_t port, const struct rte_event *events, uint16_t n)
+{
+	uint16_t done = 0;
+
+	while (done < n)
+		done += rte_event_enqueue_forward_burst(
+			device, port, events + done, n - done);
+}
+
 /* One burst of events: on, or at their end. */
 static void
 turn(uint8_t port)
 {
-	struct rte_event events[BURST];
+	struct rte_event events[MOST_BURST];
+	unsigned int ended = 0;
 	uint16_t n, i;
 
-	n = rte_event_dequeue_burst(device, port, events, BURST, 0);
+	n = rte_event_dequeue_burst(device, port, events, burst, 0);
 	for (i = 0; i < n; i++) {
 		events[i].op = RTE_EVENT_OP_FORWARD;
 		if (events[i].u64-- > 0)
 			continue;
 		events[i].op = RTE_EVENT_OP_RELEASE;
-		__atomic_fetch_sub(&left, 1, __ATOMIC_RELEASE);
+		ended++;
+	}
+	if (ended == 0) {
+		forward(port, events, n);
+		return;
 	}
 	enqueue(port, events, n);
+	__atomic_fetch_sub(&left, ended, __ATOMIC_RELEASE);
 }
 
 static void
@@ -157,13 +175,13 @@ device_start(uint8_t ports)
 		.nb_event_ports = ports,
 		.nb_events_limit = MOST_EVENTS,
 		.nb_event_queue_flows = MOST_FLOWS,
-		.nb_event_port_dequeue_depth = BURST,
-		.nb_event_port_enqueue_depth = BURST,
+		.nb_event_port_dequeue_depth = burst,
+		.nb_event_port_enqueue_depth = burst,
 	};
 	const struct rte_event_port_conf port = {
 		.new_event_threshold = MOST_EVENTS,
-		.dequeue_depth = BURST,
-		.enqueue_depth = BURST,
+		.dequeue_depth = burst,
+		.enqueue_depth = burst,
 	};
 	int id;
 	uint8_t i;
@@ -190,6 +208,7 @@ main(int argc, char **argv)
 
 	must(rte_eal_init(argc, argv) >= 0, "no EAL");
 	must(rte_lcore_count() > 1, "needs a worker lcore");
+	burst = rte_lcore_count() == 2 ? MOST_BURST : MOST_BURST / 2;
 	device_start((uint8_t)(rte_lcore_count() - 1));
 	RTE_LCORE_FOREACH_WORKER(id) {
 		rte_eal_remote_launch(lcore, (void *)(uintptr_t)ports, id);
