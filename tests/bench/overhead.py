@@ -15,15 +15,18 @@ RATES = re.compile(r"^received (\d+\.\d+) Mpps, without (\d+\.\d+) Mpps$",
 
 
 class Measure:
-    """A run for "weir", which comes first in a round, has "plain"'s sample too."""
+    """A run has the samples of both; which of them comes first in a round runs."""
 
     def __init__(self, form):
         self._form = form
-        self._plain = None
+        self._samples = {}
 
     def __call__(self, setup, name):
-        if name == "plain":
-            return self._plain
+        if name not in self._samples:
+            self._samples = self._run(setup)
+        return self._samples.pop(name)
+
+    def _run(self, setup):
         argv = [PROGRAM, *eal_arguments(setup), "--vdev", "net_null0",
                 "--vdev", "net_null1", "--", self._form, str(setup.seconds)]
         with Program(argv) as program:
@@ -34,8 +37,8 @@ class Measure:
             if program.end(START_SECONDS) != 0:
                 raise Failure(f"overhead, {self._form}: "
                               f"{program.last_lines()}")
-        self._plain = Sample(float(found[2]), foreign)
-        return Sample(float(found[1]), foreign)
+        return {"weir": Sample(float(found[1]), foreign),
+                "plain": Sample(float(found[2]), foreign)}
 
 
 def scenario(form, goal, about):

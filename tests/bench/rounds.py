@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The samples of a scenario, Weir's and its peers' by turns, in quiet moments.
 
-They take turns so that what a busy host does to one it does to the others.
+They take turns so that what a busy host does to one it does to the others, and
+each round begins with the next of them, so that none is always the first.
 Only ratios of neighbours in time are compared with a target.
 """
 
@@ -44,8 +45,10 @@ def take(scenario, setup, reps, patience):
     programs = ["weir", *(peer.name for peer in peers_of(scenario, setup))]
     rounds, quiet = [], 0
     while quiet < reps and len(rounds) < ROUNDS_PER_REP * reps:
-        samples = {}
-        for program in programs:
+        # In the order in which they are shown.
+        samples = dict.fromkeys(programs)
+        first = len(rounds) % len(programs)
+        for program in programs[first:] + programs[:first]:
             patience.wait()
             samples[program] = scenario.measure(setup, program)
         rounds.append(samples)

@@ -275,11 +275,17 @@ def peers_are_run_by_turns_if_they_are_there():
         return Sample(1.0, 0.0)
     scenario = made_up([], [], measure=measure, peers=[
         Peer("always", None, None), Peer("built", None, None, built=True)])
-    run(scenario)
-    equal(order, ["weir", "always"] * 7)
+    run(scenario, reps=3)
+    equal(order, ["weir", "always", "always", "weir", "weir", "always"])
     order.clear()
-    run(scenario, built=frozenset(["built"]))
-    equal(order, ["weir", "always", "built"] * 7)
+    result = run(scenario, reps=4, built=frozenset(["built"]))
+    equal(order, ["weir", "always", "built", "always", "built", "weir",
+                  "built", "weir", "always", "weir", "always", "built"])
+    # What is printed has its own order.
+    result = run(made_up([], [], measure=play({
+        "weir": [Sample(1.0, 1.0)] + [Sample(1.0, 0.0)] * 7,
+        "peer": [Sample(2.0, 0.0)] * 8})))
+    equal(list(result["programs"]), ["weir", "peer"])
 
 
 def the_best_peer_depends_on_what_is_better():

@@ -266,6 +266,20 @@ def programs_that_do_not_end_are_failures():
                            "weir")
 
 
+def a_run_has_both_of_a_forwarder_and_itself():
+    setup = Setup(FakeMachine((0, 1)), 1, None, frozenset())
+    measure = overhead.SCENARIOS["counters"].measure
+    with tempfile.TemporaryDirectory() as folder:
+        runs = f"{folder}/runs"
+        program = write_program(
+            f"{folder}/forwards", f"echo run >>{runs}\nn=$(wc -l <{runs})\n"
+            "echo received 2.0$n Mpps, without 1.0$n Mpps")
+        with changed(overhead, PROGRAM=program):
+            equal([measure(setup, name).value for name in
+                   ("weir", "plain", "plain", "weir", "weir", "plain")],
+                  [2.01, 1.01, 1.02, 2.02, 2.03, 1.03])
+
+
 def a_program_that_receives_nothing_is_a_failure():
     setup = Setup(FakeMachine((0, 1)), 2, None, frozenset())
     with tempfile.TemporaryDirectory() as folder:
@@ -498,6 +512,7 @@ if __name__ == "__main__":
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
         programs_that_do_not_end_are_failures,
+        a_run_has_both_of_a_forwarder_and_itself,
         a_program_that_receives_nothing_is_a_failure,
         programs_of_their_own_are_samples_and_failures,
         peers_know_their_scenarios,
