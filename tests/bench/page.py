@@ -186,14 +186,23 @@ def readme_row(name, result):
                f"{r['median']:.2f} ({r['min']:.2f} to {r['max']:.2f})")
 
 
+def with_one(readme, pattern, new, what):
+    """README.md with new in the place of the one part that is such."""
+    readme, n = re.subn(pattern, lambda _: new, readme, flags=re.MULTILINE)
+    if n != 1:
+        raise Failure(f"{README}: has no {what}")
+    return readme
+
+
 def with_figures(readme, report):
     """README.md with a report's figures."""
+    readme = with_one(readme, r"\bmedians of \d+ samples\b",
+                      f"medians of {report['setup']['reps']} samples",
+                      "'medians of N samples'")
     for name, label in IN_README.items():
-        new = readme_row(name, report["scenarios"][name])
-        readme, n = re.subn(rf"^\| {re.escape(label)} \|.*$",
-                            lambda _, new=new: new, readme, flags=re.MULTILINE)
-        if n != 1:
-            raise Failure(f"{README}: has no row '{label}'")
+        readme = with_one(readme, rf"^\| {re.escape(label)} \|.*$",
+                          readme_row(name, report["scenarios"][name]),
+                          f"row '{label}'")
     return readme
 
 

@@ -439,13 +439,16 @@ def a_page_has_machine_values_ratios_and_limits():
 def readme_gets_its_rows_from_a_report():
     now = reported({name: made_up([2.0] * 7, [4.0] * 7)
                     for name in page.IN_README})
+    now["setup"] = {**SETUP, "reps": 21}
     rows = [f"| {label} | old |" for label in page.IN_README.values()]
-    text = page.with_figures("\n".join(["a", *rows, "b"]), now)
-    expect_lines(text, "a", "b", *(
+    text = page.with_figures(
+        "\n".join(["a medians of 7 samples, b", *rows, "c"]), now)
+    expect_lines(text, "a medians of 21 samples, b", "c", *(
         f"| {label} | 2.00 ns | peer 4.00 | 2.00 (2.00 to 2.00) |"
         for label in page.IN_README.values()))
     check("old" not in text, text)
-    expect_failure("has no row", page.with_figures, "a", now)
+    expect_failure("has no row", page.with_figures, "medians of 7 samples", now)
+    expect_failure("has no 'medians of", page.with_figures, "\n".join(rows), now)
 
 
 def a_page_goes_with_its_chart_and_readme():
