@@ -95,6 +95,8 @@ def run_scenarios(args):
         raise Failure("--page: wants every peer, and some are left out")
     setup = Setup(machine, args.seconds, args.huge_dir, built)
     now = {"setup": describe(machine, args), "scenarios": {}}
+    if args.page:
+        page.check_commit(now["setup"]["commit"])
     for name in args.scenarios:
         scenario = SCENARIOS[name]
         result = rounds.run(scenario, setup, args.reps,

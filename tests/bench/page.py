@@ -206,6 +206,12 @@ def with_figures(readme, report):
     return readme
 
 
+def check_commit(commit):
+    """A page names the commit that whoever doubts it can measure again."""
+    if commit.endswith("-dirty"):
+        raise Failure(f"--page: {commit}: commit what has changed first")
+
+
 def write(report, scenarios, command, write_text):
     """The page, its chart, and what README.md has of it."""
     with open(README, encoding="utf-8") as f:

@@ -461,15 +461,25 @@ def a_page_goes_with_its_chart_and_readme():
     check(f"({os.path.basename(page.CHART)})" in written[page.PAGE], "no chart")
 
 
-def a_page_wants_every_peer():
-    kept = bench.peers.prepare, bench.Machine
-    bench.peers.prepare = lambda _names, _say: frozenset()
+def expect_no_page(part, built, commit):
+    kept = bench.peers.prepare, bench.Machine, report.origin
+    bench.peers.prepare = lambda _names, _say: frozenset(built)
     bench.Machine = QuietMachine
+    report.origin = lambda: {**SETUP, "commit": commit}
     try:
-        expect_failure("--page: wants every peer", bench.run_scenarios,
-                       bench.parse_arguments(["--page", "--peers"]))
+        with contextlib.redirect_stdout(io.StringIO()):
+            expect_failure(part, bench.run_scenarios,
+                           bench.parse_arguments(["--page", "--peers"]))
     finally:
-        bench.peers.prepare, bench.Machine = kept
+        bench.peers.prepare, bench.Machine, report.origin = kept
+
+
+def a_page_wants_every_peer():
+    expect_no_page("--page: wants every peer", [], "abc")
+
+
+def a_page_wants_a_commit():
+    expect_no_page("--page: abc-dirty: commit", bench.BUILT_PEERS, "abc-dirty")
 
 
 def bars_are_well_formed():
@@ -576,6 +586,7 @@ if __name__ == "__main__":
         readme_gets_its_rows_from_a_report,
         a_page_goes_with_its_chart_and_readme,
         a_page_wants_every_peer,
+        a_page_wants_a_commit,
         bars_are_well_formed,
         a_report_is_drawn_with_a_row_for_each_scenario,
         reports_survive_the_file,
