@@ -2,7 +2,6 @@
 """Runs benchmarks: the larger half of tools/bench, which builds first."""
 
 import argparse
-import json
 import os
 import shutil
 import signal
@@ -41,15 +40,13 @@ def say(text=""):
     print(text, flush=True)
 
 
-def check_build():
-    """Figures of another kind of build say nothing."""
-    with open("build/meson-info/intro-buildoptions.json",
-              encoding="utf-8") as f:
-        options = {o["name"]: o["value"] for o in json.load(f)}
-    for name, wanted in (("optimization", ("2", "3")), ("asserts", (False,)),
-                         ("b_sanitize", ("none",)),
-                         ("b_coverage", (False,))):
-        if options[name] not in wanted:
+def check_build(options):
+    """Figures of another kind of build say nothing, nor beside those of peers that
+    are built in another way."""
+    if not options:
+        raise Failure("build/ is not set up")
+    for name, wanted in report.MEASURING.items():
+        if options[name] != wanted:
             raise Failure(f"build/ is set up with {name}={options[name]}; "
                           "remove it, or set it up for measuring")
 
@@ -120,7 +117,7 @@ def run_scenarios(args):
 
 
 def run(args):
-    check_build()
+    check_build(report.build_options())
     alone = args.scenarios[0] in OTHERS
     pages = page.FILES if args.page and not alone else ()
     for path in (args.json, args.svg, *pages):

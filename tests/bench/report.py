@@ -13,6 +13,10 @@ from machine import Failure
 # Debian's packages whose versions say what was measured against what.
 PACKAGES = ("gcc", "libdpdk-dev", "libtbb-dev", "librust-tokio-dev",
             "librust-smol-dev", "libjemalloc2", "golang-go", "valgrind")
+BUILD_OPTIONS = "build/meson-info/intro-buildoptions.json"
+# How a build for measuring is set up: as meson.build and peers/build have it.
+MEASURING = {"optimization": "2", "c_args": [], "b_lto": False, "b_pgo": "off",
+             "asserts": False, "b_sanitize": "none", "b_coverage": False}
 
 
 def output_of(argv):
@@ -48,6 +52,17 @@ def first_of(path, key):
                      if line.startswith(key)), "unknown")
 
 
+def build_options():
+    """Those of build/ that decide what its programs' figures say; none where it is
+    not set up."""
+    try:
+        with open(BUILD_OPTIONS, encoding="utf-8") as f:
+            options = {o["name"]: o["value"] for o in json.load(f)}
+    except FileNotFoundError:
+        return {}
+    return {name: options[name] for name in MEASURING}
+
+
 def origin():
     """When, where and of what the figures of a report are."""
     with open("VERSION", encoding="ascii") as f:
@@ -61,6 +76,7 @@ def origin():
         "cpu_count": os.cpu_count(),
         "kernel": platform.release(),
         "versions": {"weir": version, **packages()},
+        "build": build_options(),
     }
 
 

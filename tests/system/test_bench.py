@@ -556,6 +556,31 @@ def a_report_says_where_it_comes_from():
     for key in ("date", "commit", "cpu", "memory_total", "kernel", "versions"):
         check(origin[key], f"no {key}")
     check(origin["versions"]["weir"], "no version")
+    equal(origin["build"], report.build_options())
+
+
+def builds_that_are_not_for_measuring_are_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "options.json")
+        kept, report.BUILD_OPTIONS = report.BUILD_OPTIONS, path
+        try:
+            equal(report.build_options(), {})
+            expect_failure("not set up", bench.check_build, {})
+            for name, value in ((None, None), ("optimization", "3"),
+                                ("optimization", "0"), ("b_pgo", "use"),
+                                ("c_args", ["-march=native"]), ("b_lto", True),
+                                ("asserts", True)):
+                options = {"prefix": "/usr", **report.MEASURING}
+                options.update({name: value} if name else {})
+                report.write(path, [{"name": n, "value": v}
+                                    for n, v in options.items()])
+                if name is None:
+                    bench.check_build(report.build_options())
+                    continue
+                expect_failure(f"{name}={value}", bench.check_build,
+                               report.build_options())
+        finally:
+            report.BUILD_OPTIONS = kept
 
 
 if __name__ == "__main__":
@@ -592,4 +617,5 @@ if __name__ == "__main__":
         reports_survive_the_file,
         damaged_reports_are_refused,
         a_report_says_where_it_comes_from,
+        builds_that_are_not_for_measuring_are_refused,
     ])
