@@ -32,6 +32,12 @@ def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
             "--no-telemetry", "--log-level", "error"]
 
 
+def cpus_of_peer(setup, scenario, workers):
+    """The CPU of Weir's one worker; both where there are two threads to run."""
+    both = setup.machine.cpus
+    return both if workers > 1 or scenario == "spawn_remote" else both[1:2]
+
+
 def command(setup, program, scenario, workers):
     # It is about resident memory, of which hugepages are none.
     if scenario == "memory":
@@ -43,7 +49,8 @@ def command(setup, program, scenario, workers):
         return [f"{PEERS}/{program}", *eal_arguments(setup, workers)]
     # malloc would cost them more than their schedulers do.
     preload = (["env", f"LD_PRELOAD={JEMALLOC}"] if program in OF_RUST else [])
-    return ["taskset", "-c", ",".join(map(str, setup.machine.cpus)), *preload,
+    cpus = cpus_of_peer(setup, scenario, workers)
+    return ["taskset", "-c", ",".join(map(str, cpus)), *preload,
             f"{PEERS}/{program}", scenario, str(workers)]
 
 

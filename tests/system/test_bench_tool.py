@@ -206,6 +206,17 @@ def lcores_share_two_cpus():
             equal(eal[eal.index("--lcores") + 1], lcores)
 
 
+def peers_with_one_worker_have_the_cpu_of_weirs():
+    setup = Setup(FakeMachine((3, 5)), 1, None, frozenset())
+    for program, scenario, workers, cpus in (
+            ("floor", "timers", 1, "5"), ("floor", "cross_wake", 2, "3,5"),
+            ("tokio", "spawn_local", 1, "5"), ("go", "spawn_local", 2, "3,5"),
+            # The thread that spawns is another.
+            ("tbb", "spawn_remote", 1, "3,5")):
+        argv = sched_scenarios.command(setup, program, scenario, workers)
+        equal(argv[:3], ["taskset", "-c", cpus])
+
+
 def memory_is_measured_on_pages_that_are_counted():
     """Resident memory has no hugepages in it."""
     setup = Setup(FakeMachine((0, 1)), 1, "/huge", frozenset())
@@ -508,6 +519,7 @@ if __name__ == "__main__":
         a_second_that_is_not_whole_does_not_count,
         both_programs_get_the_same_traffic,
         lcores_share_two_cpus,
+        peers_with_one_worker_have_the_cpu_of_weirs,
         memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
