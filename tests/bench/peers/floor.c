@@ -517,6 +517,7 @@ take_turns(unsigned int me)
 	unsigned int i;
 
 	for (i = 0; i < WAKES; i++) {
+		/* Faster than without the pause. */
 		while (atomic_load_explicit(&s->inbox, memory_order_acquire) ==
 		       NULL)
 			pause_cpu();

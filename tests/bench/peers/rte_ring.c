@@ -29,6 +29,7 @@ receive(struct rte_ring *r)
 {
 	void *p;
 
+	/* Faster than without the pause. */
 	while (rte_ring_sc_dequeue(r, &p) != 0)
 		rte_pause();
 	return p;
