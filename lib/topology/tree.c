@@ -331,8 +331,11 @@ weir__tree_ids(struct tree *t, struct id_set *ids, const char *format, ...)
 	va_end(ap);
 	if (text == NULL)
 		return false;
-	/* What nohz_full holds where the kernel was started without it. */
-	if (strcmp(text, "(null)") == 0)
+	/*
+	 * What nohz_full holds where the kernel was started without it, behind
+	 * blanks that fill it up to a column for each CPU.
+	 */
+	if (strcmp(text + strspn(text, " "), "(null)") == 0)
 		text = "";
 	if (weir__id_set_parse(ids, text) == 0)
 		return true;

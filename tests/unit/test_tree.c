@@ -278,6 +278,8 @@ real_machine_may_hold_what_it_likes(void **state)
 
 	write_text("text", "what?\n");
 	write_text("null", "(null)\n");
+	write_text("padded", "          (null)\n");
+	write_text("blank", "  0-3\n");
 	weir__tree_init(&t, root);
 	assert_false(weir__tree_number(&t, 0, 10, &v, "/text"));
 	assert_false(weir__tree_number(&t, 0, 10, &v, "/nothing"));
@@ -285,6 +287,10 @@ real_machine_may_hold_what_it_likes(void **state)
 	assert_false(weir__tree_ids(&t, &s, "/nothing"));
 	assert_true(weir__tree_ids(&t, &s, "/null"));
 	assert_int_equal(weir__id_set_count(&s), 0);
+	weir__id_set_parse(&s, "7");
+	assert_true(weir__tree_ids(&t, &s, "/padded"));
+	assert_int_equal(weir__id_set_count(&s), 0);
+	assert_false(weir__tree_ids(&t, &s, "/blank"));
 	assert_null(t.problem);
 	weir__tree_fini(&t);
 }

@@ -52,8 +52,10 @@ class Machine:
         self.add(f"{CPUS}/present", present)
         self.add(f"{CPUS}/online", online or present)
         self.add(f"{CPUS}/isolated", isolated)
+        # The kernel gives "(null)" a column for each CPU number.
         self.add(f"{CPUS}/nohz_full",
-                 "(null)" if tick_free is None else tick_free)
+                 "(null)".rjust(max(numbers(present)) + 1)
+                 if tick_free is None else tick_free)
 
     def core(self, cpus, package, siblings="core_cpus_list"):
         for cpu in numbers(cpus):
