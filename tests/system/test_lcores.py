@@ -120,6 +120,9 @@ def ports_are_those_of_the_option():
     check("queue-far" not in ask(*args, "--ports", near), "near is far")
     check("queue-far" in ask(*args, "--ports", "18:00.0,18:00.1"),
           "far is near")
+    # What is on no PCI bus is none of them, and may be there.
+    ask("check", "(0,0,2),(1,0,3); port 1 none", "--ports", "18:00.0",
+        "--from", machine("xeon"))
 
 
 def map_comes_from_a_file():
@@ -235,6 +238,10 @@ BAD = (
     (("check", "lcore 1", "--ports", "2"), "--ports 2: '2' is no PCI address"),
     (("check", "port 0 01:00.0", "--ports", "02:00.0"),
      "--ports 0000:02:00.0: the map says that port 0 is 0000:01:00.0"),
+    (("check", "(0,0,2),(1,0,3)", "--ports", "18:00.0"),
+     "--ports 18:00.0: the map has port 1, which is none of them"),
+    (("show", "--map", "port 2 01:00.0", "--ports", "01:00.0,02:00.0"),
+     "--ports 01:00.0,02:00.0: the map has port 2, which is none of them"),
     (("suggest",), "suggest: needs --ports"),
     (("suggest", "--ports", "0"), "--ports 0: must be 1 to 32"),
     (("suggest", "--ports", "33"), "--ports 33: must be 1 to 32"),

@@ -94,6 +94,26 @@ add_ports(const struct options_ports *ports, const struct weir_lcore_map *map)
 	return text;
 }
 
+/* A port of the map that is a device, but none of the first n; or -1. */
+static int
+find_port_beyond(const struct weir_lcore_map *map, unsigned int n)
+{
+	const struct weir_lcore_map_lcore *lcore;
+	unsigned int i, j;
+
+	for (i = 0; i < map->nb_ports; i++)
+		if (map->ports[i].port >= n && map->ports[i].address[0] != '\0')
+			return map->ports[i].port;
+	for (i = 0; i < map->nb_lcores; i++) {
+		lcore = &map->lcores[i];
+		for (j = 0; j < lcore->nb_queues; j++)
+			if (lcore->queues[j].port >= n &&
+			    find_port(map, lcore->queues[j].port) == NULL)
+				return lcore->queues[j].port;
+	}
+	return -1;
+}
+
 static int
 apply_ports(const struct options_ports *ports, struct weir_lcore_map **map)
 {
@@ -101,8 +121,15 @@ apply_ports(const struct options_ports *ports, struct weir_lcore_map **map)
 	struct weir_lcore_map *merged;
 	char error[ERROR_SIZE] = "";
 	unsigned int i;
+	int beyond;
 	char *text;
 
+	beyond = find_port_beyond(*map, ports->n);
+	if (beyond >= 0)
+		return REFUSE(STATUS_TROUBLE,
+			      "--ports %s: the map has port %d, which is none "
+			      "of them",
+			      ports->value, beyond);
 	for (i = 0; i < ports->n; i++) {
 		port = find_port(*map, i);
 		if (port != NULL &&

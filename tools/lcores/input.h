@@ -19,7 +19,7 @@ input_machine(const struct options *o, struct weir_machine **machine);
 
 /*
  * A map: text, or a file's. Ports without an address in it have those of
- * --ports.
+ * --ports; a device that is none of these is refused.
  *
  * @param name  The option that it is of, to begin an error with; or "".
  */

@@ -192,6 +192,7 @@ parse_addresses(const char *name, const char *value,
 
 	ports->n = 0;
 	ports->counted = false;
+	ports->value = value;
 	for (;; at += length + 1) {
 		length = strcspn(at, ",");
 		if (ports->n == RTE_MAX_ETHPORTS)

@@ -25,8 +25,9 @@ enum command {
 
 /* Of --ports: a number, or addresses as EAL numbers them: by rising address. */
 struct options_ports {
-	unsigned int n; /* 0: not given */
-	bool counted;	/* a number; there are no addresses */
+	unsigned int n;	   /* 0: not given */
+	bool counted;	   /* a number; there are no addresses */
+	const char *value; /* as it was given */
 	char addresses[RTE_MAX_ETHPORTS][16];
 };
 
