@@ -63,6 +63,15 @@ suites.SUITES = {}
 sys.exit(suites.main([]))
 """
 
+# What tools/build makes something of.
+SMALL_TREE = {
+    "meson.build": """project('small', 'c')
+test('t', executable('t', 't.c'))
+""",
+    "meson_options.txt": "option('asserts', type: 'boolean')\n",
+    "t.c": "int main(void) { return 0; }\n",
+}
+
 # Runs a script as if by somebody else.
 WITHOUT_ROOT = """
 import os, runpy, sys
@@ -252,6 +261,24 @@ def output(*argv):
                           text=True).stdout
 
 
+def a_tree_that_was_copied_tests_itself():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = os.path.realpath(folder)
+        os.makedirs(f"{folder}/first/tools")
+        shutil.copy(f"{TOOLS}/build", f"{folder}/first/tools")
+        for name, text in SMALL_TREE.items():
+            with open(f"{folder}/first/{name}", "w", encoding="ascii") as f:
+                f.write(text)
+        output(f"{folder}/first/tools/build", "test")
+        shutil.copytree(f"{folder}/first", f"{folder}/copy")
+        for tree in ("first", "copy"):
+            output(f"{folder}/{tree}/tools/build", "test")
+            listed = json.loads(output("meson", "introspect", "--tests",
+                                       f"{folder}/{tree}/build-test"))
+            check([t["cmd"] for t in listed]
+                  == [[f"{folder}/{tree}/build-test/t"]], f"{tree}: {listed}")
+
+
 def what_meson_asks_for_is_in_the_group_of_the_build():
     with open(f"{TOOLS}/setup", encoding="utf-8") as f:
         group = re.search(r'\[build\]="([^"]*)"', f.read())[1].split()
@@ -277,6 +304,7 @@ def main():
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
                  who_is_stopped_leaves_nothing_behind,
                  tsan_runs_in_a_folder_with_a_space,
+                 a_tree_that_was_copied_tests_itself,
                  what_meson_asks_for_is_in_the_group_of_the_build):
         tap.run(test.__name__.replace("_", " "), test)
     tap.finish()
