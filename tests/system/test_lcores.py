@@ -27,6 +27,8 @@ SHOWN = (
      " 4 network devices"),
     ("xeon", (), "node 1: package 1, 96.0 GiB, hugepages 4096 x 2 MiB, "
      "8 x 1 GiB\n"),
+    # A cache of two nodes is one.
+    ("snc2", (), "2 packages, 4 nodes, 2 last-level caches, 16 cores"),
     ("container", (), "1024 x 2 MiB (512 free)"),
     ("xeon", (), "  device    0000:18:00.0 8086:159b ice ens1f0"),
     ("xeon", (), " 2it/18it "),

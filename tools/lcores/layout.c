@@ -85,8 +85,9 @@ layout_end(const struct layout *layout, unsigned int begin,
 static void
 count(struct layout *layout)
 {
+	const struct weir_machine_cpu *cpu, *other;
+	bool new_package, new_cache;
 	unsigned int i, j, end;
-	int package;
 
 	for (i = 0; i < layout->nb_cpus; i = end) {
 		end = layout_end(layout, i, LAYOUT_CORE);
@@ -94,18 +95,18 @@ count(struct layout *layout)
 			layout->cpus[i].cpu->core != WEIR_MACHINE_UNKNOWN;
 		layout->core_cpus = RTE_MAX(layout->core_cpus, end - i);
 	}
-	for (i = 0; i < layout->nb_cpus; i = end) {
-		end = layout_end(layout, i, LAYOUT_CACHE);
-		layout->nb_caches +=
-			layout->cpus[i].cpu->cache != WEIR_MACHINE_UNKNOWN;
-	}
+	/* A node may have several of each, and each several nodes. */
 	for (i = 0; i < layout->nb_cpus; i++) {
-		package = layout->cpus[i].cpu->package;
-		for (j = 0; j < i; j++)
-			if (layout->cpus[j].cpu->package == package)
-				break;
-		layout->nb_packages +=
-			j == i && package != WEIR_MACHINE_UNKNOWN;
+		cpu = layout->cpus[i].cpu;
+		new_package = cpu->package != WEIR_MACHINE_UNKNOWN;
+		new_cache = cpu->cache != WEIR_MACHINE_UNKNOWN;
+		for (j = 0; j < i && (new_package || new_cache); j++) {
+			other = layout->cpus[j].cpu;
+			new_package &= other->package != cpu->package;
+			new_cache &= other->cache != cpu->cache;
+		}
+		layout->nb_packages += new_package;
+		layout->nb_caches += new_cache;
 	}
 }
 
