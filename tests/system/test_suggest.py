@@ -77,6 +77,10 @@ SUGGESTED = (
     ("xeon", "--ports 18:00.0,18:00.1 --queues 3 --mpps 15",
      "port 0 0000:18:00.0; port 1 0000:18:00.1; main 0; lcore 2 rx=0.0-1; "
      "lcore 3 rx=0.2; lcore 4 rx=1.0-1; lcore 5 rx=1.2", ""),
+    # 4.2 / 1.4 is more than 3 when it is rounded.
+    ("xeon", "--ports 1 --mpps 4.2 --core-mpps 1.4",
+     "port 0 0000:18:00.1; main 0; lcore 2 rx=0.0; lcore 3 rx=0.1; "
+     "lcore 4 rx=0.2", ""),
     ("xeon", "--ports 1 --queues 1 --workers 2",
      "port 0 0000:18:00.1; main 0; lcore 2 rx=0.0; lcore 3", ""),
 )

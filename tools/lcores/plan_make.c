@@ -72,6 +72,13 @@ plan_add_port(struct plan *plan, const struct weir_machine_nic *nic)
 	plan->groups[port->group].ports++;
 }
 
+/* A quotient that is a whole number is one again, however it was rounded. */
+static double
+unrounded(double n)
+{
+	return fabs(n - round(n)) < 1e-9 * n ? round(n) : n;
+}
+
 unsigned int
 plan_queues_a_core(const struct plan *plan)
 {
@@ -80,8 +87,7 @@ plan_queues_a_core(const struct plan *plan)
 
 	if (r->mpps <= 0)
 		return UINT_MAX;
-	/* What is a whole number stays one, however it was rounded. */
-	n = floor(r->core_mpps * plan->queues / r->mpps * (1 + 1e-9));
+	n = floor(unrounded(r->core_mpps * plan->queues / r->mpps));
 	return (unsigned int)RTE_MIN(n, 1e6);
 }
 
@@ -210,7 +216,7 @@ decide_numbers(struct plan *plan)
 	plan->queues = r->queues;
 	/* As many as the load needs workers. */
 	if (plan->queues == 0 && r->mpps > 0) {
-		queues = ceil(r->mpps / r->core_mpps);
+		queues = ceil(unrounded(r->mpps / r->core_mpps));
 		plan->queues = (unsigned int)RTE_MIN(
 			queues, (double)RTE_MAX_QUEUES_PER_PORT);
 	}
