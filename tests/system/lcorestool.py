@@ -57,7 +57,7 @@ def refused(done, text, status=2):
 
 
 @contextlib.contextmanager
-def made(caches, nodes=None, isolated="", nic_nodes=(0,)):
+def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,)):
     """A recording of a machine: lists of CPUs by last-level cache and by node,
     and of the nodes of network devices."""
     nodes = nodes or [[cpu for cache in caches for cpu in cache]]
@@ -65,6 +65,7 @@ def made(caches, nodes=None, isolated="", nic_nodes=(0,)):
     every = ",".join(str(cpu) for node in nodes for cpu in node)
     entries = {f"{here}/cpu/present": every, f"{here}/cpu/online": every,
                f"{here}/cpu/isolated": isolated,
+               f"{here}/cpu/nohz_full": tick_free,
                f"{here}/node/online": f"0-{len(nodes) - 1}",
                f"{nics}/": "/".join(f"0000:{i + 1:02x}:00.0"
                                     for i in range(len(nic_nodes)))}

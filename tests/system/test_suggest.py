@@ -131,6 +131,13 @@ def choices_are_those_of_the_guide():
                       "lcore 3 rx=0.2"], f"{got}")
         got = lcores(path, "--ports", "1", "--queues", "4")
         check(got[1] == "lcore 0 rx=0.0", f"{got}")
+    # All that were set apart count, those without a tick come first.
+    with made([range(8)], isolated="1-4", tick_free="3-4") as path:
+        got = lcores(path, "--ports", "1", "--queues", "2")
+        check(got == ["main 0", "lcore 3 rx=0.0", "lcore 4 rx=0.1"], f"{got}")
+        got = lcores(path, "--ports", "1", "--queues", "8")
+        check(got == ["main 0"] + [f"lcore {i + 1} rx=0.{2 * i}-{2 * i + 1}"
+                                   for i in range(4)], f"{got}")
     # All that the port's node has is the main lcore's.
     with made([[0], [1]], nodes=[[0], [1]]) as path:
         got = lcores(path, "--ports", "1")

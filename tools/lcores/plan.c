@@ -78,7 +78,7 @@ place_step(const struct plan *plan, const struct plan_place *place)
 
 /* Counts, by step, what there will be if all of it is taken in that order. */
 static void
-count_room(struct plan *plan, const struct plan_place *place, int best)
+count_room(struct plan *plan, const struct plan_place *place)
 {
 	struct plan_place *core = &plan->places[place->core];
 	struct plan_group *group = plan->groups;
@@ -91,7 +91,7 @@ count_room(struct plan *plan, const struct plan_place *place, int best)
 		plan->nb_groups++;
 	group->node = place->cpu->node;
 	group->room[step]++;
-	group->best += step == PLAN_CORE && rank(place->cpu) == best;
+	group->apart += step == PLAN_CORE && rank(place->cpu) > 0;
 	if (step != PLAN_ON_MAIN)
 		core->core_workers++;
 }
@@ -101,7 +101,6 @@ fill(struct plan *plan)
 {
 	const struct weir_machine *machine = plan->machine;
 	unsigned int i;
-	int best = 0;
 
 	for (i = 0; i < machine->nb_cpus; i++) {
 		/* EAL's sets of CPUs end there. */
@@ -116,9 +115,7 @@ fill(struct plan *plan)
 	plan->main = choose_main(plan);
 	plan->places[plan->places[plan->main].core].has_main = true;
 	for (i = 0; i < plan->nb_places; i++)
-		best = RTE_MAX(best, rank(plan->places[i].cpu));
-	for (i = 0; i < plan->nb_places; i++)
-		count_room(plan, &plan->places[i], best);
+		count_room(plan, &plan->places[i]);
 	for (i = 0; i < plan->nb_places; i++)
 		plan->places[i].core_workers = 0;
 }

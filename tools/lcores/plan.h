@@ -48,7 +48,7 @@ struct plan_worker {
 struct plan_group {
 	int node;
 	unsigned int room[PLAN_STEPS]; /* CPUs by step, before any is taken */
-	unsigned int best; /* of PLAN_CORE, those that suit workers best */
+	unsigned int apart; /* of PLAN_CORE, on CPUs that were set apart */
 	unsigned int ports;
 	unsigned int needed; /* workers, for the load or the queues */
 	unsigned int workers;

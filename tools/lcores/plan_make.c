@@ -115,7 +115,8 @@ want_for_queues(struct plan *plan)
 	for (i = 0; i < plan->nb_groups; i++) {
 		group = &plan->groups[i];
 		group->needed = group->ports * plan->queues;
-		room = group->best != 0 ? group->best : group->room[PLAN_CORE];
+		room = group->apart != 0 ? group->apart :
+					   group->room[PLAN_CORE];
 		if (plan->request.mpps > 0) {
 			group->needed = needed_for_load(plan, group);
 			room = room_up_to(group, most_step(plan));
