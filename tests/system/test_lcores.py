@@ -240,6 +240,8 @@ BAD = (
     (("check", "lcore 1", "--ports", "2"), "--ports 2: '2' is no PCI address"),
     (("check", "port 0 01:00.0", "--ports", "02:00.0"),
      "--ports 0000:02:00.0: the map says that port 0 is 0000:01:00.0"),
+    (("check", "port 0 none", "--ports", "02:00.0"),
+     "--ports 0000:02:00.0: the map says that port 0 is none"),
     (("check", "(0,0,2),(1,0,3)", "--ports", "18:00.0"),
      "--ports 18:00.0: the map has port 1, which is none of them"),
     (("show", "--map", "port 2 01:00.0", "--ports", "01:00.0,02:00.0"),

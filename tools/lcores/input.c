@@ -77,8 +77,10 @@ add_ports(const struct options_ports *ports, const struct weir_lcore_map *map)
 	if (length < 0)
 		return NULL;
 	formatted = malloc((size_t)length + 1);
+	if (formatted == NULL)
+		return NULL;
 	out = open_memstream(&text, &size);
-	if (formatted != NULL && out != NULL) {
+	if (out != NULL) {
 		weir_lcore_map_format(map, formatted, (size_t)length + 1);
 		fputs(formatted, out);
 		for (i = 0; i < ports->n; i++)
@@ -137,7 +139,9 @@ apply_ports(const struct options_ports *ports, struct weir_lcore_map **map)
 			return REFUSE(STATUS_TROUBLE,
 				      "--ports %s: the map says that port %u "
 				      "is %s",
-				      ports->addresses[i], i, port->address);
+				      ports->addresses[i], i,
+				      port->address[0] != '\0' ? port->address :
+								 "none");
 	}
 	text = add_ports(ports, *map);
 	merged = text != NULL ?
