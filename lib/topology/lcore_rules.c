@@ -23,18 +23,54 @@ same_cpu(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 	return a != NULL && a == b;
 }
 
+/* Are all CPUs of the one known, and the other's too? Both are in order. */
+static bool
+is_within(const struct lcore_check *c, const struct weir_lcore_map_lcore *one,
+	  const struct weir_lcore_map_lcore *other)
+{
+	unsigned int i, j = 0, id;
+
+	for (i = 0; i < weir__lcore_nb_cpus(one); i++) {
+		id = weir__lcore_cpu(one, i);
+		while (j < weir__lcore_nb_cpus(other) &&
+		       weir__lcore_cpu(other, j) < id)
+			j++;
+		if (j == weir__lcore_nb_cpus(other) ||
+		    weir__lcore_cpu(other, j) != id ||
+		    weir_machine_cpu_get(c->machine, id) == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* Has one of them no CPU of its own? */
+static bool
+on_same_cpus(const struct lcore_check *c, const struct weir_lcore_map_lcore *a,
+	     const struct weir_lcore_map_lcore *b)
+{
+	return is_within(c, a, b) || is_within(c, b, a);
+}
+
+static bool
+on_same_core(const struct lcore_check *c, const struct weir_lcore_map_lcore *a,
+	     const struct weir_lcore_map_lcore *b)
+{
+	return same_core(weir__lcore_place(c, a).cpu,
+			 weir__lcore_place(c, b).cpu);
+}
+
 /* The first worker that is so beside this one, and before it; or NULL. */
 static const struct weir_lcore_map_lcore *
 find_beside(const struct lcore_check *c,
 	    const struct weir_lcore_map_lcore *lcore,
-	    bool (*beside)(const struct weir_machine_cpu *,
-			   const struct weir_machine_cpu *))
+	    bool (*beside)(const struct lcore_check *,
+			   const struct weir_lcore_map_lcore *,
+			   const struct weir_lcore_map_lcore *))
 {
-	const struct weir_machine_cpu *cpu = weir__lcore_place(c, lcore).cpu;
 	const struct weir_lcore_map_lcore *other = NULL;
 
 	while ((other = weir__lcore_next_worker(c, other)) != lcore)
-		if (beside(cpu, weir__lcore_place(c, other).cpu))
+		if (beside(c, lcore, other))
 			return other;
 	return NULL;
 }
@@ -42,18 +78,23 @@ find_beside(const struct lcore_check *c,
 void
 weir__rule_cpu_shared(struct lcore_check *c)
 {
-	const struct weir_lcore_map_lcore *lcore = NULL, *other;
+	const struct weir_lcore_map_lcore *lcore = NULL, *other, *inner;
+	bool may_move;
 
 	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		other = find_beside(c, lcore, same_cpu);
-		if (other != NULL)
-			weir__lcore_found(
-				c, (int)lcore->lcore, -1,
-				"lcores %u and %u are both on CPU %u: while "
-				"one runs, milliseconds at a time, packets of "
-				"the other wait",
-				other->lcore, lcore->lcore,
-				weir__lcore_cpu(lcore, 0));
+		other = find_beside(c, lcore, on_same_cpus);
+		if (other == NULL)
+			continue;
+		inner = is_within(c, lcore, other) ? lcore : other;
+		may_move = weir__lcore_nb_cpus(lcore) > 1 ||
+			   weir__lcore_nb_cpus(other) > 1;
+		weir__lcore_found(c, (int)lcore->lcore, -1,
+				  "lcores %u and %u %s on CPU %u: while one "
+				  "runs, milliseconds at a time, packets of "
+				  "the other wait",
+				  other->lcore, lcore->lcore,
+				  may_move ? "may both be" : "are both",
+				  weir__lcore_cpu(inner, 0));
 	}
 }
 
@@ -63,7 +104,7 @@ weir__rule_core_shared(struct lcore_check *c)
 	const struct weir_lcore_map_lcore *lcore = NULL, *other;
 
 	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		other = find_beside(c, lcore, same_core);
+		other = find_beside(c, lcore, on_same_core);
 		if (other != NULL)
 			weir__lcore_found(
 				c, (int)lcore->lcore, -1,

@@ -232,6 +232,24 @@ workers_that_share_a_cpu_or_core_are_told(void **state)
 	expect("lcore 1 cpus=2;lcore 3;lcore 5 cpus=2;lcore 6 cpus=2",
 	       "W cpu-shared 5 -1\nW cpu-shared 6 -1\n",
 	       "lcores 1 and 5 are both on CPU 2: while one runs");
+	expect("lcore 2; lcore 3 cpus=2-3",
+	       "W cpu-shared 3 -1\n"
+	       "N cpu-several 3 -1\n",
+	       "lcores 2 and 3 may both be on CPU 2: while");
+	expect("lcore 1 cpus=2,3; lcore 2 cpus=3",
+	       "W cpu-shared 2 -1\n"
+	       "N cpu-several 1 -1\n",
+	       "lcores 1 and 2 may both be on CPU 3: while");
+	expect("lcore 1 cpus=2-3; lcore 2 cpus=2-3",
+	       "W cpu-shared 2 -1\n"
+	       "N cpu-several 1 -1\nN cpu-several 2 -1\n",
+	       NULL);
+	/* Each has one of its own. */
+	expect("lcore 1 cpus=1-2; lcore 2 cpus=2-3",
+	       "N cpu-several 1 -1\nN cpu-several 2 -1\n", NULL);
+	/* What is not there is not shared. */
+	expect("lcore 1 cpus=99; lcore 2 cpus=99",
+	       "E cpu-unknown 1 -1\nE cpu-unknown 2 -1\n", NULL);
 	expect("lcore 2; lcore 10", "W core-shared 10 -1\n",
 	       "lcores 2 and 10 are on one core, CPUs 2 and 10: each has");
 	expect("lcore 2; lcore 10 spare", "", NULL);
@@ -304,7 +322,8 @@ cpu_that_the_kernel_does_not_leave_alone_is_told(void **state)
 	       "lcore 3 is on CPU 3, which is not isolated as others are");
 	cpus[3].tick_free = true;
 	expect("lcore 2; lcore 3 cpus=2-3 park=poll",
-	       "W cpu-balanced 3 -1\nW cpu-tick 2 -1\nN cpu-several 3 -1\n",
+	       "W cpu-shared 3 -1\nW cpu-balanced 3 -1\nW cpu-tick 2 -1\n"
+	       "N cpu-several 3 -1\n",
 	       "lcore 2 polls on CPU 2, which is not in nohz_full");
 	expect("lcore 2 park=interrupt", "", NULL);
 	expect("lcore 2 park=adaptive", "", NULL);
