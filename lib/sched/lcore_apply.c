@@ -133,6 +133,24 @@ weir_lcore_map_match(const struct weir_lcore_map *map, char *error, size_t size)
 	return match(map, &(struct error){ error, size });
 }
 
+/* What no text says, but maybe a map that was made by hand. */
+static int
+check_lcore(const struct weir_lcore_map_lcore *lcore, const struct error *e)
+{
+	if ((lcore->main || lcore->spare) && lcore->nb_queues != 0)
+		return refuse(e, -EINVAL,
+			      "lcore %u: is %s, it has no queues; give them to "
+			      "a worker",
+			      lcore->lcore,
+			      lcore->main ? "the main lcore" : "spare");
+	if (lcore->park >= LCORE_MAP_PARK_POLICIES)
+		return refuse(e, -EINVAL,
+			      "lcore %u: park %d: must be one of enum "
+			      "weir_park, or -1",
+			      lcore->lcore, lcore->park);
+	return 0;
+}
+
 /* Notes what the map has for one lcore. */
 static int
 lay_out_lcore(struct transition *t, const struct weir_lcore_map_lcore *lcore,
@@ -167,12 +185,12 @@ lay_out_lcores(struct transition *t, const struct weir_lcore_map *map,
 
 	memcpy(t->after.park, t->before.park, sizeof(t->after.park));
 	for (i = 0; i < map->nb_lcores; i++) {
-		if (map->lcores[i].main)
-			continue;
-		rc = lay_out_lcore(t, &map->lcores[i], e);
+		rc = check_lcore(&map->lcores[i], e);
+		if (rc == 0 && !map->lcores[i].main)
+			rc = lay_out_lcore(t, &map->lcores[i], e);
 		if (rc < 0)
 			return rc;
-		workers += !map->lcores[i].spare;
+		workers += !map->lcores[i].main && !map->lcores[i].spare;
 	}
 	if (workers == 0)
 		return refuse(e, -EINVAL,

@@ -134,6 +134,20 @@ teardown(void **state)
 }
 
 static int
+apply_map(const struct weir_lcore_map *map,
+	  struct weir_lcore_map_change *change)
+{
+	int rc;
+
+	error[0] = '\0';
+	rc = weir_lcore_map_apply(map, rig.rt, sources, PORTS, change, error,
+				  sizeof(error));
+	assert_int_equal(rc == 0, error[0] == '\0');
+	assert_null(strchr(error, '\n'));
+	return rc;
+}
+
+static int
 apply(const char *text, struct weir_lcore_map_change *change)
 {
 	struct weir_lcore_map *map;
@@ -142,10 +156,7 @@ apply(const char *text, struct weir_lcore_map_change *change)
 	error[0] = '\0';
 	map = weir_lcore_map_parse(text, error, sizeof(error));
 	assert_string_equal(error, "");
-	rc = weir_lcore_map_apply(map, rig.rt, sources, PORTS, change, error,
-				  sizeof(error));
-	assert_int_equal(rc == 0, error[0] == '\0');
-	assert_null(strchr(error, '\n'));
+	rc = apply_map(map, change);
 	weir_lcore_map_free(map);
 	return rc;
 }
@@ -246,6 +257,46 @@ map_that_cannot_be_had_changes_nothing(void **state)
 		assert_string_equal(describe(), "0:1,0 1:1,1");
 		assert_int_equal(change.added, 9);
 	}
+}
+
+/* C1, of what no text says. */
+static void
+map_by_hand_that_cannot_be_had_changes_nothing(void **state)
+{
+	struct weir_lcore_map_queue queues[] = { { ports[0], 0 },
+						 { ports[1], 0 } };
+	struct weir_lcore_map_lcore lcores[] = {
+		{ .lcore = 0, .main = true, .node = -1, .park = -1 },
+		{ .lcore = 1, .node = -1, .park = -1 },
+		{ .lcore = 3, .spare = true, .node = -1, .park = -1 },
+	};
+	const struct weir_lcore_map map = { .nb_lcores = RTE_DIM(lcores),
+					    .lcores = lcores };
+	unsigned int i;
+
+	lcores[1].queues = queues;
+	lcores[1].nb_queues = 1;
+	for (i = 0; i < RTE_DIM(lcores); i += 2) {
+		lcores[i].queues = &queues[1];
+		lcores[i].nb_queues = 1;
+		assert_int_equal(apply_map(&map, NULL), -EINVAL);
+		assert_string_equal(
+			error, i == 0 ? "lcore 0: is the main lcore, it has no "
+					"queues; give them to a worker" :
+					"lcore 3: is spare, it has no queues; "
+					"give them to a worker");
+		assert_string_equal(describe(), "0:1,0 1:1,1");
+		lcores[i].nb_queues = 0;
+	}
+	lcores[1].nb_queues = RTE_DIM(queues);
+	lcores[1].park = WEIR_PARK_ADAPTIVE + 1;
+	assert_int_equal(apply_map(&map, NULL), -EINVAL);
+	assert_string_equal(error, "lcore 1: park 4: must be one of enum "
+				   "weir_park, or -1");
+	assert_string_equal(describe(), "0:1,0 1:1,1");
+	lcores[1].park = WEIR_PARK_ADAPTIVE;
+	assert_int_equal(apply_map(&map, NULL), 0);
+	assert_string_equal(describe(), "0:3,0,1");
 }
 
 static int
@@ -497,6 +548,7 @@ main(void)
 		TEST(runtime_becomes_what_the_map_says),
 		TEST(policies_are_those_of_the_map_or_the_options),
 		TEST(map_that_cannot_be_had_changes_nothing),
+		TEST(map_by_hand_that_cannot_be_had_changes_nothing),
 		TEST(lcore_that_is_busy_is_not_taken),
 		TEST(queue_without_a_source_is_only_counted_on),
 		TEST(step_that_fails_is_undone),
