@@ -103,8 +103,8 @@ read_distance(unsigned int from, unsigned int to)
 {
 	int d = have_libnuma() ? numa_distance((int)from, (int)to) : 0;
 
-	/* 0: the firmware gives no table. */
-	if (d > 0 && d < UINT8_MAX)
+	/* 0: the firmware gives no table. 255 is the farthest that it can say. */
+	if (d > 0 && d <= UINT8_MAX)
 		return (uint8_t)d;
 	return from == to ? TOPOLOGY_LOCAL_DISTANCE : TOPOLOGY_REMOTE_DISTANCE;
 }

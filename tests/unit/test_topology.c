@@ -418,6 +418,33 @@ __wrap_weir_machine_free(struct weir_machine *m)
 		frees++;
 }
 
+int
+__real_numa_available(void);
+int
+__wrap_numa_available(void);
+
+int
+__wrap_numa_available(void)
+{
+	return pretend ? 0 : __real_numa_available();
+}
+
+int
+__real_numa_distance(int from, int to);
+int
+__wrap_numa_distance(int from, int to);
+
+/* From node 0; from others there is no table. */
+static const int distances[] = { 10, 254, 255, 256 };
+
+int
+__wrap_numa_distance(int from, int to)
+{
+	if (!pretend)
+		return __real_numa_distance(from, to);
+	return from == 0 ? distances[to] : 0;
+}
+
 static void
 locate_all(struct place *places)
 {
@@ -509,6 +536,27 @@ reading_takes_each_node_once(void **state)
 	assert_int_equal(t.id[1], 2);
 }
 
+static void
+distances_are_those_of_the_table_as_far_as_it_goes(void **state)
+{
+	const uint8_t expected[RTE_DIM(distances)] = {
+		10, 254, 255, TOPOLOGY_REMOTE_DISTANCE
+	};
+	struct place places[RTE_DIM(distances)];
+	struct topology t;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(places); i++)
+		places[i].node = i;
+	pretend = true;
+	assert_int_equal(weir__topology_read(&t, places, RTE_DIM(places)), 0);
+	pretend = false;
+	for (i = 0; i < RTE_DIM(expected); i++)
+		assert_int_equal(t.distance[0][i], expected[i]);
+	assert_int_equal(t.distance[1][1], TOPOLOGY_LOCAL_DISTANCE);
+	assert_int_equal(t.distance[1][2], TOPOLOGY_REMOTE_DISTANCE);
+}
+
 /* "": this machine has no sysfs. */
 static char allowed_before[256];
 
@@ -564,6 +612,8 @@ main(void)
 		cmocka_unit_test(real_machine_has_every_lcore_on_a_node),
 		cmocka_unit_test(cpus_allowed_are_the_same_with_eal),
 		cmocka_unit_test(reading_takes_each_node_once),
+		cmocka_unit_test(
+			distances_are_those_of_the_table_as_far_as_it_goes),
 		cmocka_unit_test(lcore_is_where_all_its_cpus_are),
 		cmocka_unit_test(machine_that_cannot_be_read_leaves_eals_word),
 		cmocka_unit_test(thread_without_an_lcore_is_on_a_node_only),
