@@ -105,8 +105,10 @@ read_only_node(struct tree *t, struct weir_machine *m)
 	m->nodes[0].memory = memory_of(
 		weir__tree_read(t, TREE_LINES("MemTotal:"), "/proc/meminfo"));
 	read_pages(t, &m->nodes[0], "/sys/kernel/mm/hugepages");
+	/* As of one with nodes, which lists those that are online. */
 	for (i = 0; i < m->nb_cpus; i++)
-		m->cpus[i].node = 0;
+		if (m->cpus[i].online)
+			m->cpus[i].node = 0;
 }
 
 /* A distance for each node that is online, in their order. */

@@ -198,6 +198,7 @@ kernel_without_nodes_has_one(void **state)
 {
 	struct weir_machine *m = machine_of(
 		"c/present = 0-3\n"
+		"c/online = 0-2\n"
 		"/proc/meminfo = MemTotal:        4096 kB\n"
 		"/sys/kernel/mm/hugepages/ = hugepages-2048kB\n"
 		"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 9\n"
@@ -210,7 +211,8 @@ kernel_without_nodes_has_one(void **state)
 	assert_int_equal(m->nodes[0].nb_pages, 1);
 	assert_int_equal(m->nodes[0].pages[0].total, 9);
 	assert_int_equal(m->nodes[0].pages[0].free, 8);
-	assert_int_equal(m->cpus[3].node, 0);
+	assert_int_equal(m->cpus[2].node, 0);
+	assert_int_equal(m->cpus[3].node, WEIR_MACHINE_UNKNOWN);
 	assert_int_equal(weir_machine_distance(m, 0, 0), 10);
 	weir_machine_free(m);
 }
