@@ -57,9 +57,10 @@ def refused(done, text, status=2):
 
 
 @contextlib.contextmanager
-def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,)):
+def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,),
+         packages=()):
     """A recording of a machine: lists of CPUs by last-level cache and by node,
-    and of the nodes of network devices."""
+    of the nodes of network devices, and of the packages of the first CPUs."""
     nodes = nodes or [[cpu for cache in caches for cpu in cache]]
     here, nics = "/sys/devices/system", "/sys/bus/pci/devices"
     every = ",".join(str(cpu) for node in nodes for cpu in node)
@@ -75,6 +76,9 @@ def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,)):
             at = f"{here}/cpu/cpu{cpu}/cache/index0"
             entries |= {f"{at}/level": "3", f"{at}/type": "Unified",
                         f"{at}/shared_cpu_list": ",".join(map(str, cache))}
+    for i, package in enumerate(packages):
+        entries[f"{here}/cpu/cpu{i}/topology/physical_package_id"] = (
+            str(package))
     for i, node in enumerate(nodes):
         entries[f"{here}/node/node{i}/cpulist"] = ",".join(map(str, node))
     for i, node in enumerate(nic_nodes):

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from lcorestool import (BINARY, FAR, TOP, XEON_MAP, ask, machine, machines,
-                        refused, run)
+                        made, refused, run)
 from weirtest import Skip, Tap, check, seed
 
 NOBODY = 65534
@@ -71,6 +71,12 @@ def shown_in_80_columns(name):
 
 def show_this_machine():
     check("CPU" in ask("show"), "no CPU")
+
+
+def packages_that_are_not_known_are_left_out():
+    with made([range(4)], packages=(0, 0)) as path:
+        out = ask("show", "--from", path)
+    check("node 0: package 0, no memory\n" in out, out)
 
 
 # check
@@ -386,6 +392,7 @@ def main():
         tap.run(f"{name} in 80 columns", shown_in_80_columns, name)
         tap.run(f"{name}: findings in JSON", json_says_the_same, name)
     tap.run("show this machine", show_this_machine)
+    tap.run("packages not known", packages_that_are_not_known_are_left_out)
     tap.run("findings", findings_are_lines)
     tap.run("errors", errors_end_with_1)
     tap.run("--strict", strict_minds_warnings)

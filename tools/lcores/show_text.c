@@ -216,7 +216,8 @@ show_packages(struct page *page, const struct layout *layout, int node)
 
 	for (i = 0; i < layout->nb_cpus; i++) {
 		cpu = layout->cpus[i].cpu;
-		if (cpu->node == node && cpu->package != last) {
+		if (cpu->node == node && cpu->package != last &&
+		    cpu->package != WEIR_MACHINE_UNKNOWN) {
 			last = cpu->package;
 			put(page, "package %d,", last);
 		}
