@@ -212,6 +212,49 @@ find_source(const struct transition *t, const struct weir_lcore_map_queue *q)
 	return -1;
 }
 
+/* The nearest worker that stays. */
+static unsigned int
+find_successor(const struct weir_runtime *rt, const struct layout *to,
+	       const struct worker *w)
+{
+	const uint8_t *distance = rt->topology.distance[w->node->index];
+	unsigned int best = WEIR_WORKER_NONE, i;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		if (to->active[i] &&
+		    (best == WEIR_WORKER_NONE ||
+		     distance[rt->workers[i]->node->index] <
+			     distance[rt->workers[best]->node->index]))
+			best = i;
+	return best;
+}
+
+static bool
+has_queues(const struct weir_lcore_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nb_lcores; i++)
+		if (map->lcores[i].nb_queues != 0)
+			return true;
+	return false;
+}
+
+/* Sources stay where they are, as far as their workers do. */
+static void
+keep_sources(struct transition *t)
+{
+	unsigned int i, worker;
+
+	for (i = 0; i < t->nb_sources; i++) {
+		worker = t->before.worker[i];
+		if (!t->after.active[worker])
+			worker = find_successor(t->rt, &t->after,
+						t->rt->workers[worker]);
+		t->after.worker[i] = worker;
+	}
+}
+
 static int
 lay_out_sources(struct transition *t, const struct weir_lcore_map *map,
 		const struct error *e)
@@ -319,23 +362,6 @@ move_sources(struct transition *t, const struct layout *to)
 	return 0;
 }
 
-/* The nearest worker that stays. */
-static unsigned int
-find_successor(const struct weir_runtime *rt, const struct layout *to,
-	       const struct worker *w)
-{
-	const uint8_t *distance = rt->topology.distance[w->node->index];
-	unsigned int best = WEIR_WORKER_NONE, i;
-
-	for (i = 0; i < rt->nb_workers; i++)
-		if (to->active[i] &&
-		    (best == WEIR_WORKER_NONE ||
-		     distance[rt->workers[i]->node->index] <
-			     distance[rt->workers[best]->node->index]))
-			best = i;
-	return best;
-}
-
 static int
 retire_workers(struct transition *t, const struct layout *to)
 {
@@ -400,8 +426,10 @@ plan(struct transition *t, const struct weir_lcore_map *map,
 	rc = match(map, e);
 	if (rc == 0)
 		rc = lay_out_lcores(t, map, e);
-	if (rc == 0)
+	if (rc == 0 && has_queues(map))
 		rc = lay_out_sources(t, map, e);
+	else if (rc == 0)
+		keep_sources(t);
 	return rc;
 }
 

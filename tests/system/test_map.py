@@ -121,6 +121,24 @@ def live(folder):
               "a worker did nothing: " + testpmd.describe())
 
 
+def live_without_queues(folder):
+    """They stay where they are, or go where they can."""
+    text = "lcore 2\nlcore 1\nlcore 3 spare\n"
+    file = MapFile(folder, text)
+    with Testpmd(("--map", file.path, "--tx-first", "--stats-period", "0.1"),
+                 RINGS, 3) as testpmd:
+        testpmd.wait_started()
+        forwarded(testpmd)
+        line = change(testpmd, file, text)
+        check(line == "map applied: workers 2 (added 0, retired 0), "
+              "queues moved 0", line)
+        line = change(testpmd, file, "lcore 3\nlcore 1\n")
+        check(line == "map applied: workers 2 (added 1, retired 1), "
+              "queues moved 1", line)
+        forwarded(testpmd)
+        testpmd.stop().check_clean()
+
+
 def random_map(rng):
     workers = rng.sample((1, 2, 3), rng.randint(1, 3))
     queues = {lcore: [] for lcore in workers}
@@ -257,6 +275,7 @@ def main():
                 options, status, expected)
     with tempfile.TemporaryDirectory(prefix="weir-map-") as folder:
         tap.run("change under traffic", live, folder)
+        tap.run("change without queues", live_without_queues, folder)
         tap.run("every packet in order", every_packet_in_order, folder, rng)
         tap.run("bad changes", bad_changes, folder)
     tap.run("hangup without a file", hangup_without_a_file)

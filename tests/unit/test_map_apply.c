@@ -223,6 +223,15 @@ policies_are_those_of_the_map_or_the_options(void **state)
 	expect_change("lcore 1 rx=0.0; (1,0,2)", 1, 1, 1, "0:1,0 1:1,1");
 }
 
+static void
+queues_that_nobody_names_stay(void **state)
+{
+	expect_change("lcore 1; lcore 2", 0, 0, 0, "0:1,0 1:1,1");
+	expect_change("lcore 2; lcore 3", 1, 1, 1, "1:1,0,1 2:1");
+	expect_change("lcore 3 park=poll", 0, 2, 1, "2:0,0,1");
+	expect_change("lcore 1; lcore 3; lcore 2", 2, 0, 0, "0:1 1:1 2:1,0,1");
+}
+
 /* The text of a map, and how the line that refuses it begins. */
 static const struct refusal {
 	const char *text;
@@ -547,6 +556,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(runtime_becomes_what_the_map_says),
 		TEST(policies_are_those_of_the_map_or_the_options),
+		TEST(queues_that_nobody_names_stay),
 		TEST(map_that_cannot_be_had_changes_nothing),
 		TEST(map_by_hand_that_cannot_be_had_changes_nothing),
 		TEST(lcore_that_is_busy_is_not_taken),
