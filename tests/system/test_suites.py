@@ -130,6 +130,18 @@ def who_skips_after_a_failure_fails():
     check(lines[1] == "skipped p (no b)", lines)
 
 
+def who_does_not_run_all_that_was_planned_fails():
+    for line, expected in (
+            ("echo 1..1; echo ok 1 - a", "passed  p: a"),
+            ("echo ok 1 - a; echo 1..1", "passed  p: a"),
+            ("echo '1..0 # SKIP no cards'", "skipped p (no cards)"),
+            ("echo 1..2; echo ok 1 - a", "failed  p (2 tests planned, 1 run)"),
+            ("echo ok 1 - a", "failed  p (no plan)"),
+            ("true", "failed  p (no plan)")):
+        _, lines = run([program("p", line, tap=True)])
+        check(expected in lines, f"{line}: {lines}")
+
+
 def what_needs_root_skips_without():
     """Each of its tests, or all at once."""
     for name, tested in (("echo", "echo/weir-echo"),
@@ -297,6 +309,7 @@ def main():
     os.chdir(TOP)
     tap = Tap()
     for test in (an_exit_status_tells, who_skips_after_a_failure_fails,
+                 who_does_not_run_all_that_was_planned_fails,
                  what_needs_root_skips_without,
                  durations_that_are_no_numbers_are_refused, who_is_late_fails,
                  who_is_late_cleans_up, who_does_not_end_when_told_is_ended,
