@@ -89,7 +89,6 @@ static int
 match_lcore(const struct weir_lcore_map_lcore *lcore, const struct error *e)
 {
 	bool is_main = lcore->lcore == rte_get_main_lcore();
-	int node;
 
 	if (lcore->lcore >= RTE_MAX_LCORE ||
 	    !rte_lcore_is_enabled(lcore->lcore))
@@ -106,13 +105,40 @@ match_lcore(const struct weir_lcore_map_lcore *lcore, const struct error *e)
 			      "lcore %u: EAL has it on other CPUs than cpus= "
 			      "says",
 			      lcore->lcore);
-	if (lcore->node < 0)
-		return 0;
-	node = weir_lcore_node(lcore->lcore);
-	if (lcore->node != node)
-		return refuse(e, -EINVAL,
-			      "lcore %u: is on node %d, not on node %d",
-			      lcore->lcore, node, lcore->node);
+	return 0;
+}
+
+static bool
+has_nodes(const struct weir_lcore_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nb_lcores; i++)
+		if (map->lcores[i].node >= 0)
+			return true;
+	return false;
+}
+
+/* The machine is read once, for all of EAL's lcores. */
+static int
+match_nodes(const struct weir_lcore_map *map, const struct error *e)
+{
+	struct place places[RTE_MAX_LCORE];
+	const struct weir_lcore_map_lcore *lcore;
+	unsigned int i;
+	int node;
+
+	for (i = 0; i < RTE_MAX_LCORE; i++)
+		places[i].lcore = i;
+	weir__topology_locate(places, RTE_MAX_LCORE);
+	for (i = 0; i < map->nb_lcores; i++) {
+		lcore = &map->lcores[i];
+		node = (int)places[lcore->lcore].node;
+		if (lcore->node >= 0 && lcore->node != node)
+			return refuse(e, -EINVAL,
+				      "lcore %u: is on node %d, not on node %d",
+				      lcore->lcore, node, lcore->node);
+	}
 	return 0;
 }
 
@@ -124,6 +150,8 @@ match(const struct weir_lcore_map *map, const struct error *e)
 
 	for (i = 0; i < map->nb_lcores && rc == 0; i++)
 		rc = match_lcore(&map->lcores[i], e);
+	if (rc == 0 && has_nodes(map))
+		rc = match_nodes(map, e);
 	return rc;
 }
 

@@ -80,6 +80,21 @@ __wrap_weir_source_move(struct weir_source *source, struct weir_runtime *rt,
 			      __real_weir_source_move(source, rt, worker);
 }
 
+void
+__real_weir__topology_locate(struct place *places, unsigned int n);
+void
+__wrap_weir__topology_locate(struct place *places, unsigned int n);
+
+/* Times that the machine was read. */
+static unsigned int reads;
+
+void
+__wrap_weir__topology_locate(struct place *places, unsigned int n)
+{
+	reads++;
+	__real_weir__topology_locate(places, n);
+}
+
 static struct weir_rxq *rxqs[PORTS];
 static struct weir_lcore_map_source sources[PORTS];
 static char error[256];
@@ -441,6 +456,20 @@ map_is_compared_with_eal(void **state)
 	weir_lcore_map_free(map);
 }
 
+static void
+nodes_of_all_lcores_are_read_at_once(void **state)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "lcore 1 node=%d; lcore 2 node=%d",
+		 weir_lcore_node(1), weir_lcore_node(2));
+	reads = 0;
+	assert_int_equal(apply(text, NULL), 0);
+	assert_int_equal(reads, 1);
+	assert_int_equal(apply("lcore 1; lcore 2", NULL), 0);
+	assert_int_equal(reads, 1);
+}
+
 /* Packets of one port, whoever polls it. */
 struct receiver {
 	struct weir_rxq *rxq;
@@ -565,6 +594,7 @@ main(void)
 		TEST(what_cannot_be_undone_is_told),
 		TEST(change_is_refused_where_it_could_not_end),
 		TEST(map_is_compared_with_eal),
+		TEST(nodes_of_all_lcores_are_read_at_once),
 		TEST(nothing_is_lost_under_traffic),
 	};
 
