@@ -56,12 +56,9 @@ role_text(const struct weir_lcore_map_lcore *lcore)
 static const char *
 park_text(const struct weir_lcore_map_lcore *lcore)
 {
-	static const char *const parks[] = { "poll", "pause", "interrupt",
-					     "adaptive" };
+	const char *park = layout_park(lcore);
 
-	if (lcore->park < 0 || lcore->park >= (int)RTE_DIM(parks))
-		return "default";
-	return parks[lcore->park];
+	return park != NULL ? park : "default";
 }
 
 /* Where none are named it is one by default. */

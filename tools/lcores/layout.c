@@ -203,6 +203,18 @@ layout_port(const struct weir_lcore_map *map,
 	return -1;
 }
 
+const char *
+layout_park(const struct weir_lcore_map_lcore *lcore)
+{
+	/* By enum weir_park. */
+	static const char *const parks[] = { "poll", "pause", "interrupt",
+					     "adaptive" };
+
+	if (lcore->park < 0 || lcore->park >= (int)RTE_DIM(parks))
+		return NULL;
+	return parks[lcore->park];
+}
+
 unsigned int
 layout_lcore_cpu(const struct weir_lcore_map_lcore *lcore)
 {

@@ -73,6 +73,10 @@ layout_port(const struct weir_lcore_map *map,
 	    const struct weir_machine *machine,
 	    const struct weir_machine_nic *nic);
 
+/* The word for the policy of an lcore; NULL: it has none of its own. */
+const char *
+layout_park(const struct weir_lcore_map_lcore *lcore);
+
 /* The first CPU of an lcore, which the machine may not have. */
 unsigned int
 layout_lcore_cpu(const struct weir_lcore_map_lcore *lcore);

@@ -11,8 +11,6 @@
 
 #include <rte_common.h>
 
-#include <weir_runtime.h>
-
 #include "escape.h"
 #include "show.h"
 
@@ -321,8 +319,7 @@ static void
 show_lcore(struct page *page, const struct layout *layout,
 	   const struct weir_lcore_map_lcore *lcore)
 {
-	static const char *const parks[] = { "poll", "pause", "interrupt",
-					     "adaptive" };
+	const char *park = layout_park(lcore);
 	unsigned int cpu = layout_lcore_cpu(lcore), i;
 	const struct weir_machine_cpu *c =
 		weir_machine_cpu_get(layout->machine, cpu);
@@ -342,8 +339,8 @@ show_lcore(struct page *page, const struct layout *layout,
 		put(page, "(not there)");
 	else if (c->node != WEIR_MACHINE_UNKNOWN)
 		put(page, "node %d", c->node);
-	if (lcore->park >= 0 && lcore->park < (int)RTE_DIM(parks))
-		put(page, "park %s", parks[lcore->park]);
+	if (park != NULL)
+		put(page, "park %s", park);
 	queues = show_queues_text(lcore, -1);
 	if (queues != NULL && lcore->nb_queues > 0) {
 		put(page, "rx");
