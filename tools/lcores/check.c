@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <rte_common.h>
-
 #include "commands.h"
 #include "error.h"
 #include "escape.h"
-
-/* By enum weir_lcore_map_severity. */
-static const char *const severities[] = { "note", "warning", "error" };
+#include "show.h"
 
 struct findings {
 	FILE *out;
 	bool json;
 	unsigned int n;
-	unsigned int counts[RTE_DIM(severities)];
+	unsigned int counts[WEIR_LCORE_MAP_ERROR + 1];
 };
-
-static void
-print_plain(struct findings *f, const struct weir_lcore_map_finding *finding)
-{
-	fprintf(f->out, "%s %s: ", severities[finding->severity],
-		finding->rule);
-	escape_plain(f->out, finding->text);
-	fputc('\n', f->out);
-}
 
 /* -1 is none in particular. */
 static void
@@ -39,7 +26,7 @@ static void
 print_json(struct findings *f, const struct weir_lcore_map_finding *finding)
 {
 	fprintf(f->out, "%s\n  {\"severity\": \"%s\", \"rule\": \"",
-		f->n > 0 ? "," : "", severities[finding->severity]);
+		f->n > 0 ? "," : "", show_severity(finding->severity));
 	escape_json(f->out, finding->rule);
 	fputs("\", \"text\": \"", f->out);
 	escape_json(f->out, finding->text);
@@ -57,7 +44,7 @@ take_finding(void *arg, const struct weir_lcore_map_finding *finding)
 	if (f->json)
 		print_json(f, finding);
 	else
-		print_plain(f, finding);
+		show_finding(f->out, finding);
 	f->counts[finding->severity]++;
 	f->n++;
 }

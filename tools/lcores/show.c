@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the text and the picture have in common. */
+/* What the text, the picture and other commands have in common. */
 
 #include <stdlib.h>
 
@@ -56,6 +56,23 @@ show_pages(FILE *out, const struct weir_machine_node *node)
 	}
 	if (separator[0] == 'h')
 		fputs("no hugepages", out);
+}
+
+const char *
+show_severity(enum weir_lcore_map_severity severity)
+{
+	static const char *const severities[] = { "note", "warning", "error" };
+
+	return severities[severity];
+}
+
+void
+show_finding(FILE *out, const struct weir_lcore_map_finding *finding)
+{
+	fprintf(out, "%s %s: ", show_severity(finding->severity),
+		finding->rule);
+	escape_plain(out, finding->text);
+	fputc('\n', out);
 }
 
 void

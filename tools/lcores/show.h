@@ -23,6 +23,14 @@ show_summary(FILE *out, const struct layout *layout);
 void
 show_pages(FILE *out, const struct weir_machine_node *node);
 
+/* "note", "warning" or "error". */
+const char *
+show_severity(enum weir_lcore_map_severity severity);
+
+/* "warning queue-far: what, and what it costs", a line. */
+void
+show_finding(FILE *out, const struct weir_lcore_map_finding *finding);
+
 /* An lcore's queues, "0.0-3,1.0"; those of one port if it is not -1. */
 void
 show_queues(FILE *out, const struct weir_lcore_map_lcore *lcore, int port);

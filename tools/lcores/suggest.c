@@ -15,6 +15,7 @@
 #include "error.h"
 #include "escape.h"
 #include "plan.h"
+#include "show.h"
 
 #define REASON_COLUMN 26
 
@@ -294,7 +295,6 @@ struct findings {
 static void
 print_finding(void *arg, const struct weir_lcore_map_finding *finding)
 {
-	static const char *const severities[] = { "note", "warning", "error" };
 	struct findings *f = arg;
 	FILE *out = f->out;
 
@@ -302,9 +302,8 @@ print_finding(void *arg, const struct weir_lcore_map_finding *finding)
 		fputs("#\n# What weir-lcores check says, where nothing better "
 		      "is there:\n",
 		      out);
-	fprintf(out, "# %s %s: ", severities[finding->severity], finding->rule);
-	escape_plain(out, finding->text);
-	fputc('\n', out);
+	fputs("# ", out);
+	show_finding(out, finding);
 }
 
 /* What is printed is checked as whoever uses it would. */
