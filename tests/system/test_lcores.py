@@ -303,16 +303,36 @@ def full_disk():
                 "standard output: No space left")
 
 
+def manual():
+    with open(os.path.join(TOP, "doc", "man", "weir-lcores.1"),
+              encoding="ascii") as f:
+        return f.read()
+
+
+def options_in_help(*command):
+    return re.findall(r"^  --([a-z-]+)", ask(*command, "--help"), re.MULTILINE)
+
+
 def help_of_a_command(command):
     """Each option is in the manual too."""
     out = ask(*command, "--help")
     check(out.startswith("usage: weir-lcores "), out)
-    with open(os.path.join(TOP, "doc", "man", "weir-lcores.1"),
-              encoding="ascii") as f:
-        manual = f.read()
-    for name in command + re.findall(r"^  --([a-z-]+)", out, re.MULTILINE):
-        check(re.search(rf"^\.It (Fl Fl|Cm) {name}\b", manual, re.MULTILINE),
-              f"{name} is not in the manual")
+    for name in command + options_in_help(*command):
+        check(re.search(rf"^\.It (Fl Fl|Cm) {name}(?![a-z-])", manual(),
+                        re.MULTILINE), f"{name} is not in the manual")
+
+
+def manual_has_the_options_of_the_help():
+    """Of each command, and no others."""
+    options = set()
+    for text in manual().split(".Sh DESCRIPTION")[0].split(".Nm\n.Cm ")[1:]:
+        command = text.split()[0]
+        there = set(options_in_help(command))
+        named = set(re.findall(r"\bFl Fl ([a-z-]+)", text.split(".Nm")[0]))
+        check(named == there - {"help"}, f"{command}: {named}, not {there}")
+        options |= there
+    described = re.findall(r"^\.It Fl Fl ([a-z-]+)", manual(), re.MULTILINE)
+    check(set(described) == options, f"{described}, not {options}")
 
 
 # Around it
@@ -408,6 +428,7 @@ def main():
     for command in [], ["show"], ["check"], ["suggest"], ["record"], ["diff"]:
         tap.run(f"help {' '.join(command)}", help_of_a_command, command)
     tap.run("the manual", manual_is_well_formed)
+    tap.run("its options", manual_has_the_options_of_the_help)
     tap.run("no rights", needs_no_rights)
     tap.run("the guide", guide_shows_what_its_commands_give)
     tap.finish()
