@@ -156,8 +156,13 @@ take_shared(struct core *c)
 struct task *
 weir__take_inject(struct core *c)
 {
+	const struct worker *w = c->worker;
 	struct task *t;
 
+	/* What follows has arrays of tasks, and most looks are in vain. */
+	if (likely(!inject_pending(&w->inbox) &&
+		   !inject_pending(&w->node->inject)))
+		return NULL;
 	c->shared_first = !c->shared_first;
 	t = c->shared_first ? take_shared(c) : take_inbox(c);
 	if (t == NULL)
