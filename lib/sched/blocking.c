@@ -378,6 +378,11 @@ weir__blocking_close(struct weir_runtime *rt)
 	struct task *t;
 
 	pthread_mutex_lock(&p->mutex);
+	/* From the drop of a job that is cancelled below: the rest is not for us. */
+	if (p->closed && weir__blocking_inside(rt)) {
+		pthread_mutex_unlock(&p->mutex);
+		return;
+	}
 	p->closed = true;
 	while (call_idle(p, NULL, NULL))
 		;

@@ -198,7 +198,11 @@ job_may_use_a_current_thread_runtime_that_ends(void **state)
 static void
 busy_drop(void *state)
 {
+	static __thread unsigned int depth;
+
+	EXPECT(depth++ == 0);
 	weir_runtime_shutdown_begin(rig.rt);
+	depth--;
 	weir_join_detach(weir_blocking_spawn(rig.rt, &rig_done_ops, &rig.told));
 	weir_join_detach(
 		weir_task_spawn(rig.rt, &rig_done_ops, &rig.told, NULL));
