@@ -542,6 +542,77 @@ one_who_looked_in_vain_waits(void **state)
 	stop("pcpp");
 }
 
+/* Receives until the channel is closed, and then asks. */
+static int
+receive_and_ask_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	uint64_t value;
+	int rc = -EPIPE;
+
+	if (p->left > 0)
+		return ask_poll(ctx, state);
+	if (!p->spawned)
+		weir_task_spawn_detached(rig.rt, &plain_ops, NULL, NULL);
+	p->spawned = true;
+	note('p');
+	rc = weir_recv(ctx, shared.rx[0], &value, &p->wait);
+	if (rc == WEIR_PENDING) {
+		rig_set(&shared.polls, shared.n);
+		return rc;
+	}
+	assert_int_equal(rc, -EPIPE);
+	p->left++;
+	p->spawned = false;
+	return ask_poll(ctx, state);
+}
+
+/* The same, but it gives up what nobody sends. */
+static int
+give_up_and_ask_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	uint64_t value;
+
+	if (p->left > 0)
+		return ask_poll(ctx, state);
+	p->left++;
+	note('p');
+	weir_task_spawn_detached(rig.rt, &plain_ops, NULL, NULL);
+	assert_int_equal(weir_recv(ctx, shared.rx[0], &value, &p->wait),
+			 WEIR_PENDING);
+	weir_wait_cancel(&p->wait);
+	return ask_poll(ctx, state);
+}
+
+/* The next wait of one that ended otherwise looks again as a new one does. */
+static void
+look_ends_with_its_wait(void **state)
+{
+	struct weir_join *join;
+	uint64_t before;
+
+	start(NULL);
+	create_channels();
+	join = spawn_parent(receive_and_ask_poll, &send_ops, NULL);
+	rig_wait_until(rig_get(&shared.polls) == 3);
+	before = queued();
+	weir_sender_drop(shared.tx[0]);
+	shared.tx[0] = NULL;
+	assert_int_equal(rig_join(join, NULL), 0);
+	/* The child that it asks. */
+	assert_int_equal(queued() - before, 1);
+	drop_channels();
+	stop("pcpppcp");
+	start(NULL);
+	create_channels();
+	before = queued();
+	assert_int_equal(run_parent(give_up_and_ask_poll, &send_ops), 0);
+	assert_int_equal(queued() - before, 2);
+	drop_channels();
+	stop(NULL);
+}
+
 /* Two that send each other a number until they are told to stop. */
 struct side {
 	unsigned int number;
@@ -661,6 +732,7 @@ main(void)
 		TEST(runtime_ends_while_one_looks),
 		TEST(one_who_asks_needs_no_wake),
 		TEST(one_who_looked_in_vain_waits),
+		TEST(look_ends_with_its_wait),
 		TEST(pair_that_looks_does_not_starve_others),
 		TEST(without_budget_nobody_is_resumed),
 	};
