@@ -182,8 +182,10 @@ static inline bool
 wait_begin_at(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 	      const void *place, int *rc)
 {
-	if (ctx != NULL && !wait_is_idle(wait) &&
-	    ((const struct wait *)wait)->place != place) {
+	const struct wait *w = (const struct wait *)wait;
+
+	/* In another line, `place` may be written by who grants. */
+	if (ctx != NULL && w->awaited == &s->awaited && w->place != place) {
 		*rc = -EBUSY;
 		return false;
 	}
