@@ -255,6 +255,7 @@ weir_fd_create(struct weir_fd_set *set, int fd, unsigned int flags)
 void
 weir_fd_close(struct weir_fd *f, int error)
 {
+	error = errno_or_einval(error);
 	weir_source_lock(f->set);
 	if (atomic_u32_load(&f->closed, RELAXED) == 0) {
 		atomic_u32_store(&f->closed, (uint32_t)error, RELAXED);

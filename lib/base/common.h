@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include <errno.h>
+
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -14,6 +16,16 @@
 #define WEIR_CACHE_LINE 64
 
 #define weir_cache_aligned __attribute__((aligned(WEIR_CACHE_LINE)))
+
+/*
+ * An error that a user hands on. A number that is none would be taken for a count, for
+ * "not yet", or for no error at all.
+ */
+static inline int
+errno_or_einval(int error)
+{
+	return error > 0 && error < -WEIR_PENDING ? error : EINVAL;
+}
 
 /*
  * WEIR_ASSERT(condition, rule): in builds with -Dasserts=true a broken rule

@@ -520,6 +520,7 @@ tell(struct weir_source *src, int error, bool close)
 {
 	struct weir_waker *w;
 
+	error = errno_or_einval(error);
 	lock_acquire(&src->lock);
 	if (!close)
 		src->alert = (int16_t)error;

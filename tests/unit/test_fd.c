@@ -455,6 +455,26 @@ close_wakes_the_waiters_with_its_error(void **state)
 }
 
 static void
+close_with_no_errno_counts_as_einval(void **state)
+{
+	static const int wrong[] = { 0, -EIO };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wrong); i++) {
+		struct weir_fd *f;
+		int fds[2];
+
+		make_pair(fds);
+		f = add(fds[0], 0);
+		weir_fd_close(f, wrong[i]);
+		assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN), NULL),
+				 -EINVAL);
+		weir_fd_free(f);
+		close_pair(fds);
+	}
+}
+
+static void
 close_of_the_set_wakes_all(void **state)
 {
 	struct weir_join *joins[20];
@@ -1049,6 +1069,7 @@ main(void)
 		TESTS(hang_up_from_before_a_wait_is_not_told),
 		TESTS(hang_up_is_told_to_both_sides),
 		TESTS(close_wakes_the_waiters_with_its_error),
+		TESTS(close_with_no_errno_counts_as_einval),
 		TESTS(close_of_the_set_wakes_all),
 		TESTS(shutdown_ends_the_waiters),
 		TESTS(thousand_fds_lose_nothing),

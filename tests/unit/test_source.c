@@ -216,6 +216,23 @@ alert_is_told_once(void **state)
 	assert_int_equal(weir_join_wait(spawn_receiver(1, 0), NULL), -ENETDOWN);
 }
 
+/* In particular not for a count of events, nor for none. */
+static void
+what_is_no_errno_counts_as_einval(void **state)
+{
+	static const int wrong[] = { 0, -ENODEV, -WEIR_PENDING, 1 << 16 };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wrong); i++) {
+		weir_source_alert(weir_null_source(null), wrong[i]);
+		assert_int_equal(weir_join_wait(spawn_receiver(1, 0), NULL),
+				 -EINVAL);
+	}
+	weir_source_close(weir_null_source(null), wrong[1]);
+	weir_source_close(weir_null_source(null), ENODEV);
+	assert_int_equal(weir_join_wait(spawn_receiver(1, 0), NULL), -EINVAL);
+}
+
 static void
 second_waiter_is_refused(void **state)
 {
@@ -560,6 +577,7 @@ main(void)
 		TESTS(close_wakes_the_waiter_with_its_error),
 		TESTS(what_came_before_the_end_is_taken_first),
 		TESTS(alert_is_told_once),
+		TESTS(what_is_no_errno_counts_as_einval),
 		TESTS(second_waiter_is_refused),
 		TESTS(cancelled_waiter_gives_its_place_up),
 		TESTS(shutdown_ends_the_waiter_and_closes_the_source),
