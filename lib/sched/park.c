@@ -99,10 +99,10 @@ poll_waiting(struct core *c)
 	if (has_tasks(c) || is_called(c))
 		return true;
 	/* It has moved some in the wheel, which is work. */
-	if (timers)
+	if (timers) {
+		timers_fetch(&c->worker->timers);
 		counter_add(&c->worker->counters, busy, rte_rdtsc() - c->now);
-	else if (unlikely(!timers_fetched(&c->worker->timers)))
-		weir__timers_fetch(&c->worker->timers);
+	}
 	return false;
 }
 

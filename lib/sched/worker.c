@@ -484,6 +484,8 @@ look_around(struct core *c)
 
 	if (t != NULL)
 		return t;
+	/* Before the wait begins, so that it is counted. */
+	timers_fetch(&c->worker->timers);
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
 	if (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources)) {

@@ -17,8 +17,6 @@
  *    before it waits is late for none.
  */
 
-#include <rte_prefetch.h>
-
 #include "time/timers.h"
 
 #define BATCH 32
@@ -26,8 +24,11 @@
 void
 weir__timers_init(struct timers *ts, const struct clock *clock)
 {
+	unsigned int i;
+
 	atomic_u64_store(&ts->due, WHEEL_NEVER, RELAXED);
-	atomic_u32_store(&ts->nb_fetched, TIMERS_FETCHES, RELAXED);
+	for (i = 0; i < TIMERS_NEXT; i++)
+		atomic_ptr_store(&ts->next[i], NULL, RELAXED);
 	ts->clock = clock;
 	lock_init(&ts->lock);
 	weir__wheel_init(&ts->wheel, 0);
@@ -62,6 +63,26 @@ timer_of(struct wheel_timer *w)
 	return container_of(w, struct timer, wheel);
 }
 
+/* For timers_fetch(). With the lock. */
+static void
+note_next(struct timers *ts)
+{
+	const struct wheel_timer *due = weir__wheel_peek(&ts->wheel);
+	const struct timer *t;
+	const void *next[TIMERS_NEXT];
+	unsigned int i;
+
+	if (due == NULL)
+		return;
+	t = container_of(due, const struct timer, wheel);
+	next[0] = t->waiter;
+	next[1] = t + 1; /* in the task's state */
+	next[2] = weir__wheel_peek_down(&ts->wheel);
+	for (i = 0; i < TIMERS_NEXT; i++)
+		atomic_ptr_store(&ts->next[i], (void *)(uintptr_t)next[i],
+				 RELAXED);
+}
+
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now)
 {
@@ -79,43 +100,13 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 			waiters[n] = release(timer_of(w));
 		}
 		tell_due(ts);
-		atomic_u32_store(&ts->nb_fetched, 0, RELAXED);
+		note_next(ts);
 		lock_release(&ts->lock);
 		for (i = 0; i < n; i++)
 			weir_waker_wake(waiters[i]);
 		fired += n;
 	} while (n == BATCH);
 	return fired;
-}
-
-/* The first step for a timer, and the second, once it has come. With the lock. */
-static void
-fetch_due(const struct timer *t, bool come)
-{
-	if (come) {
-		rte_prefetch0(t->waiter);
-		rte_prefetch0(t + 1);
-	} else {
-		rte_prefetch0(t);
-	}
-}
-
-void
-weir__timers_fetch(struct timers *ts)
-{
-	struct wheel_timer *w;
-	unsigned int step;
-
-	lock_acquire(&ts->lock);
-	step = atomic_u32_load(&ts->nb_fetched, RELAXED);
-	if (step < TIMERS_FETCHES) {
-		w = weir__wheel_peek(&ts->wheel, step / 2);
-		if (w != NULL)
-			fetch_due(timer_of(w), step % 2 != 0);
-		weir__wheel_fetch(&ts->wheel, step);
-		atomic_u32_store(&ts->nb_fetched, step + 1, RELAXED);
-	}
-	lock_release(&ts->lock);
 }
 
 void

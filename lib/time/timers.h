@@ -6,16 +6,23 @@
 /* A worker's timers, and the waits on them. See timers.c. */
 
 #include "base/lock.h"
+#include "base/prefetch.h"
 #include "task/task.h"
 #include "time/clock.h"
 #include "time/weir_time.h"
 #include "time/wheel.h"
 
+/* What the next firing will touch: of a task two lines, and of the wheel one. */
+#define TIMERS_NEXT 3
+
 struct timers {
 	/* Cycles of the clock; nothing is due before. Read by any thread. */
 	struct atomic_u64 due;
-	/* See weir__timers_fetch(). Written under the lock. */
-	struct atomic_u32 nb_fetched;
+	/*
+	 * Written under the lock, for timers_fetch(), and by their own worker when it
+	 * has done that: the first is NULL then.
+	 */
+	struct atomic_ptr next[TIMERS_NEXT];
 	const struct clock *clock;
 	struct lock lock weir_cache_aligned;
 	struct wheel wheel; /* under the lock */
@@ -59,26 +66,26 @@ unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now);
 
 /*
- * Steps of weir__timers_fetch(), one in each poll, two for a timer. Fewer: those that
- * fire one right after the other wait for memory. More: polls are slower for longer.
+ * Has the processor fetch what the next firing will touch: a task that sleeps is looked
+ * at by nobody, so all of it lies in memory by then, and its end would wait for one line
+ * after the other. By then it may be something else's memory: nobody looks at it here.
+ * The timers' own worker, when it has nothing better to do.
  */
-#define TIMERS_FETCHES 6
-
-/* Is there nothing to fetch before the next firing? */
-static inline bool
-timers_fetched(const struct timers *ts)
+static inline void
+timers_fetch(struct timers *ts)
 {
-	return atomic_u32_load(&ts->nb_fetched, RELAXED) == TIMERS_FETCHES;
-}
+	const void *p;
+	unsigned int i;
 
-/*
- * Has the processor fetch, in steps, what the next firing will touch: a task that
- * sleeps is looked at by nobody, so all of it lies in memory by then, and its end
- * would wait for one line after the other. The timers' own worker, when it has
- * nothing better to do.
- */
-void
-weir__timers_fetch(struct timers *ts);
+	if (likely(atomic_ptr_load(&ts->next[0], RELAXED) == NULL))
+		return;
+	for (i = 0; i < TIMERS_NEXT; i++) {
+		p = atomic_ptr_load(&ts->next[i], RELAXED);
+		if (p != NULL)
+			prefetch_to_write(p);
+	}
+	atomic_ptr_store(&ts->next[0], NULL, RELAXED);
+}
 
 /* Moves all to another worker's. Any thread. */
 void

@@ -35,8 +35,6 @@
 
 #include <limits.h>
 
-#include <rte_prefetch.h>
-
 #include "time/wheel.h"
 
 /* Smaller: more looks at the wheel. Larger: an open slot empties later. */
@@ -342,40 +340,26 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 	return NULL;
 }
 
-struct wheel_timer *
-weir__wheel_peek(struct wheel *w, unsigned int n)
+const struct wheel_timer *
+weir__wheel_peek(struct wheel *w)
 {
-	const uint64_t begin = w->at[0];
-	struct list_link *head, *l;
-	uint64_t slot = begin;
+	uint64_t slot = w->at[0];
 
 	/* W1: farther ahead, it has gone round. */
-	for (; first_used(w, 0, &slot) && slot - begin < WHEEL_SLOTS; slot++) {
-		head = slot_list(w, 0, slot);
-		for (l = head->next; l != head; l = l->next)
-			if (n-- == 0)
-				return timer_of(l);
-	}
-	return NULL;
+	if (!first_used(w, 0, &slot) || slot - w->at[0] >= WHEEL_SLOTS)
+		return NULL;
+	return timer_of(slot_list(w, 0, slot)->next);
 }
 
-void
-weir__wheel_fetch(struct wheel *w, unsigned int far)
+const struct wheel_timer *
+weir__wheel_peek_down(struct wheel *w)
 {
-	unsigned int above, level, i;
-	struct list_link *l;
-	uint64_t slot;
+	/* Of a slot that is not open, the one after it is the next to open. */
+	uint64_t slot = slot_at(w->now, 1) + (w->open >> 1 & 1 ? 1 : 2);
 
-	for (above = w->awaited; above != 0; above &= above - 1) {
-		level = (unsigned int)__builtin_ctz(above);
-		slot = slot_at(w->now, level) + (w->open >> level & 1 ? 1 : 2);
-		if (!slot_used(w, level, slot))
-			continue;
-		l = slot_list(w, level, slot)->prev;
-		for (i = 0; i < far; i++)
-			l = l->prev;
-		rte_prefetch0(l);
-	}
+	if (!slot_used(w, 1, slot))
+		return NULL;
+	return timer_of(slot_list(w, 1, slot)->prev->prev);
 }
 
 struct wheel_timer *

@@ -88,16 +88,16 @@ weir__wheel_remove(struct wheel *w, struct wheel_timer *t);
 struct wheel_timer *
 weir__wheel_advance(struct wheel *w, uint64_t now);
 
-/* The n-th of those that are due next, from 0 on; NULL if it is not at hand. */
-struct wheel_timer *
-weir__wheel_peek(struct wheel *w, unsigned int n);
+/* The one that is due next; NULL if it is not at hand. */
+const struct wheel_timer *
+weir__wheel_peek(struct wheel *w);
 
 /*
- * Has the processor fetch the timer that will be the `far`-th to move down, from 0
- * on, on each level, once those before it have come.
+ * The one that comes behind the next to move down to level 0, but only to be fetched: it
+ * may be none. NULL: nothing moves soon.
  */
-void
-weir__wheel_fetch(struct wheel *w, unsigned int far);
+const struct wheel_timer *
+weir__wheel_peek_down(struct wheel *w);
 
 /*
  * A tick before which no timer is due, for an advance to that tick; WHEEL_NEVER

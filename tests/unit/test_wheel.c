@@ -104,23 +104,37 @@ on_level(unsigned int level)
 	return n;
 }
 
-/* What is at hand is all of level 0, in the order in which it is due. */
-static void
-peek_and_fetch(void)
+/* When the first timer on level 0 is to be taken. */
+static uint64_t
+first_on_level_0(void)
 {
-	const struct wheel_timer *t, *last = NULL;
+	const struct list_link *head, *l;
+	uint64_t first = WHEEL_NEVER, due;
 	unsigned int i;
 
-	for (i = 0; (t = weir__wheel_peek(&wheel, i)) != NULL; i++) {
-		assert_true(wheel_contains(t));
-		assert_true(last == NULL ||
-			    RTE_MAX(t->due, wheel.now) >=
-				    RTE_MAX(last->due, wheel.now));
-		last = t;
+	for (i = 0; i < WHEEL_SLOTS; i++) {
+		if (!(wheel.used[0][i / 64] >> i % 64 & 1))
+			continue;
+		head = &wheel.slots[i];
+		for (l = head->next; l != head; l = l->next) {
+			due = container_of(l, const struct wheel_timer, link)
+				      ->due;
+			first = RTE_MIN(first, RTE_MAX(due, wheel.now));
+		}
 	}
-	assert_int_equal(i, on_level(0));
-	for (i = 0; i < 3; i++)
-		weir__wheel_fetch(&wheel, i);
+	return first;
+}
+
+static void
+peek(void)
+{
+	const struct wheel_timer *t = weir__wheel_peek(&wheel);
+
+	assert_int_equal(t != NULL ? RTE_MAX(t->due, wheel.now) : WHEEL_NEVER,
+			 first_on_level_0());
+	/* It is not looked at, since it may be none. */
+	t = weir__wheel_peek_down(&wheel);
+	assert_true(t == NULL || list_linked(&t->link));
 }
 
 /* Distances of all magnitudes. */
@@ -166,7 +180,7 @@ storm_from(uint64_t now, unsigned int bits, uint64_t seed)
 				break;
 			if (rand_below(&r, 4) == 0)
 				wheel_catch_up(&wheel, to);
-			peek_and_fetch();
+			peek();
 			advance(to, now);
 			now = to;
 			break;
