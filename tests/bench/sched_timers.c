@@ -23,8 +23,9 @@ struct sleeper {
 
 struct driver {
 	uint64_t done; /* the result; nothing is measured here */
-	unsigned int next;
-	bool begun;
+	uint64_t random;
+	unsigned int spawned;
+	unsigned int joined;
 };
 
 static struct weir_join *joins[TIMERS];
@@ -54,22 +55,21 @@ static const struct weir_task_ops sleeper_ops = {
 };
 
 static void
-begin(struct weir_runtime *rt)
+spawn_burst(struct weir_runtime *rt, struct driver *d)
 {
-	static struct sleeper sleepers[BURST];
-	uint64_t x = UINT64_C(88172645463325252);
-	unsigned int i, k, n;
+	struct sleeper sleepers[BURST] = { 0 };
+	unsigned int n = RTE_MIN(TIMERS - d->spawned, BURST), i;
 
-	for (i = 0; i < TIMERS; i += n) {
-		n = RTE_MIN(TIMERS - i, BURST);
-		for (k = 0; k < n; k++) {
-			x = spin(x, 1);
-			sleepers[k].ns = LEAST_NS + x % RANGE_NS;
-		}
-		must(weir_task_spawn_burst(rt, &sleeper_ops, sleepers, n, NULL,
-					   joins + i) == n,
-		     "no task");
+	if (d->spawned == 0)
+		d->random = UINT64_C(88172645463325252);
+	for (i = 0; i < n; i++) {
+		d->random = spin(d->random, 1);
+		sleepers[i].ns = LEAST_NS + d->random % RANGE_NS;
 	}
+	must(weir_task_spawn_burst(rt, &sleeper_ops, sleepers, n, NULL,
+				   joins + d->spawned) == n,
+	     "no task");
+	d->spawned += n;
 }
 
 static int
@@ -77,10 +77,11 @@ poll(struct weir_context *ctx, void *state)
 {
 	struct driver *d = state;
 
-	if (!d->begun)
-		begin(weir_context_runtime(ctx));
-	d->begun = true;
-	return await_all(ctx, joins, TIMERS, &d->next);
+	if (d->spawned == TIMERS)
+		return await_all(ctx, joins, TIMERS, &d->joined);
+	spawn_burst(weir_context_runtime(ctx), d);
+	/* The sleepers begin to sleep meanwhile. */
+	return weir_context_yield(ctx);
 }
 
 static const struct weir_task_ops driver_ops = {

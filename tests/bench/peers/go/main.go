@@ -147,7 +147,7 @@ func cpuNs() float64 {
 }
 
 func timers(int) []float64 {
-	const n, leastNs, rangeNs = 100000, 100000000, 900000000
+	const n, leastNs, rangeNs, burst = 100000, 100000000, 900000000, 64
 	var group sync.WaitGroup
 	late := make([]float64, n)
 	var noted atomic.Uint64
@@ -155,6 +155,10 @@ func timers(int) []float64 {
 	before := cpuNs()
 	group.Add(n)
 	for i := 0; i < n; i++ {
+		// The sleepers begin to sleep meanwhile.
+		if i%burst == 0 {
+			runtime.Gosched()
+		}
 		x = spin(x, 1)
 		go func(d time.Duration) {
 			deadline := time.Now().Add(d)

@@ -225,13 +225,18 @@ fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
     const TIMERS: usize = 100_000;
     const LEAST_NS: u64 = 100_000_000;
     const RANGE_NS: u64 = 900_000_000;
+    const BURST: usize = 64;
     let late = Arc::new(Lateness::new(TIMERS));
     let noted = late.clone();
     let before = cpu_ns();
     drive(rt, async move {
         let mut x = 88172645463325252;
         let mut handles = Vec::with_capacity(TIMERS);
-        for _ in 0..TIMERS {
+        for i in 0..TIMERS {
+            // The sleepers begin to sleep meanwhile.
+            if i % BURST == 0 {
+                tokio::task::yield_now().await;
+            }
             x = spin(x, 1);
             let ns = LEAST_NS + x % RANGE_NS;
             let late = noted.clone();
