@@ -95,7 +95,9 @@ nothing(struct cell *c)
 static inline void
 begin(struct cell *c)
 {
-	memset(c->rest, 0, sizeof(c->rest));
+	/* In two: of more than 64 bytes gcc makes a string instruction, which is slower. */
+	memset(c->rest, 0, 64);
+	memset(&c->rest[8], 0, sizeof(c->rest) - 64);
 	atomic_store_explicit(&c->state, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->kept, 0, memory_order_relaxed);
 	/* The compiler is not to know what it runs. */
