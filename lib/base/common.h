@@ -4,9 +4,8 @@
 #define BASE_COMMON_H
 
 #include <assert.h>
-#include <stddef.h>
-
 #include <errno.h>
+#include <stddef.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
