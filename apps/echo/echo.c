@@ -67,9 +67,12 @@ static const struct weir_task_ops echo_ops = {
 };
 
 struct weir_join *
-echo_spawn(struct weir_runtime *rt, struct echo_port *port)
+echo_spawn(struct weir_runtime *rt, struct echo_port *port, unsigned int worker)
 {
 	const struct echo e = { .fiber = { .run = echo_run }, .port = port };
+	const struct weir_spawn_attr attr = {
+		.node_plus_1 = (unsigned int)weir_worker_node(rt, worker) + 1,
+	};
 
-	return weir_task_spawn(rt, &echo_ops, &e, NULL);
+	return weir_task_spawn(rt, &echo_ops, &e, &attr);
 }

@@ -26,8 +26,12 @@ port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers);
 unsigned int
 port_close(struct echo_port *port);
 
-/* echo.c: answers what the port receives. NULL with rte_errno. */
+/*
+ * echo.c: answers what the port receives, from the node of the worker that looks after
+ * its receive queue. NULL with rte_errno.
+ */
 struct weir_join *
-echo_spawn(struct weir_runtime *rt, struct echo_port *port);
+echo_spawn(struct weir_runtime *rt, struct echo_port *port,
+	   unsigned int worker);
 
 #endif

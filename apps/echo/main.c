@@ -118,11 +118,13 @@ static int
 start_port(struct weir_runtime *rt, struct echo_port *port,
 	   unsigned int nb_workers)
 {
-	port->rxq = weir_rxq_create(rt, port->id, 0, port->id % nb_workers, 32);
+	unsigned int worker = port->id % nb_workers;
+
+	port->rxq = weir_rxq_create(rt, port->id, 0, worker, 32);
 	if (port->rxq != NULL)
 		port->txq = weir_txq_create(port->id, 0, 1000000);
 	if (port->txq != NULL)
-		port->join = echo_spawn(rt, port);
+		port->join = echo_spawn(rt, port, worker);
 	if (port->join != NULL)
 		return 0;
 	fprintf(stderr, "weir-echo: port %u: %s\n", port->id,

@@ -32,16 +32,6 @@ stream_drop(void *state)
 	s->txq = NULL;
 }
 
-/* Where its memory is; it is one of the runtime's. */
-static unsigned int
-node_of_worker(struct weir_runtime *rt, unsigned int worker)
-{
-	struct weir_worker_stats stats;
-
-	weir_worker_stats_get(rt, worker, &stats);
-	return stats.node;
-}
-
 static struct stream *
 stream_create(const struct plan_stream *plan, const struct options *o,
 	      struct weir_runtime *rt)
@@ -49,7 +39,7 @@ stream_create(const struct plan_stream *plan, const struct options *o,
 	struct stream *s;
 
 	s = rte_zmalloc_socket("stream", sizeof(*s), RTE_CACHE_LINE_SIZE,
-			       (int)node_of_worker(rt, plan->worker));
+			       weir_worker_node(rt, plan->worker));
 	if (s == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
@@ -133,7 +123,9 @@ streams_start(struct stream **streams, unsigned int n,
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		attr.node_plus_1 = 1 + node_of_worker(rt, streams[i]->worker);
+		attr.node_plus_1 =
+			(unsigned int)weir_worker_node(rt, streams[i]->worker) +
+			1;
 		streams[i]->join =
 			weir_task_spawn(rt, &mode->task, &streams[i], &attr);
 		if (streams[i]->join != NULL)

@@ -507,6 +507,13 @@ weir_runtime_nb_workers(const struct weir_runtime *rt)
 }
 
 int
+weir_worker_node(const struct weir_runtime *rt, unsigned int worker)
+{
+	return worker < rt->nb_workers ? (int)rt->workers[worker]->node->id :
+					 -EINVAL;
+}
+
+int
 weir_lcore_node(unsigned int lcore)
 {
 	struct place place = { .lcore = lcore };

@@ -398,6 +398,16 @@ WEIR_API bool
 weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
 
 /**
+ * The NUMA node of a worker, where its memory is: for weir_spawn_attr.node_plus_1
+ * of a task that uses the worker's sources, and for what such a task uses.
+ *
+ * @return The kernel's number, also when no worker runs at this place, or -EINVAL
+ * if there is no such place. Any thread.
+ */
+WEIR_API int
+weir_worker_node(const struct weir_runtime *rt, unsigned int worker);
+
+/**
  * The NUMA node of an EAL lcore, which is where a runtime has its worker: the
  * node of its CPUs, of the first if they are on several. EAL's
  * rte_lcore_to_socket_id() tells the node of the CPU with the lcore's number,

@@ -187,6 +187,25 @@ test_a_node_without_memory_is_named(void **state)
 	destroy();
 }
 
+static void
+test_a_worker_has_the_node_of_its_memory(void **state)
+{
+	struct weir_worker_stats stats;
+	unsigned int i;
+
+	create();
+	for (i = 0; i < 3; i++) {
+		weir_worker_stats_get(rt, i, &stats);
+		assert_int_equal(weir_worker_node(rt, i), stats.node);
+		assert_int_equal(stats.node, i == FAR_WORKER);
+	}
+	assert_int_equal(weir_worker_node(rt, 3), -EINVAL);
+	/* It may come back. */
+	assert_int_equal(weir_worker_retire(rt, FAR_WORKER, 0), 0);
+	assert_int_equal(weir_worker_node(rt, FAR_WORKER), 1);
+	destroy();
+}
+
 static int
 note_worker(struct weir_context *ctx, void *state)
 {
@@ -718,6 +737,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_node_without_memory_is_named),
+		cmocka_unit_test(test_a_worker_has_the_node_of_its_memory),
 		cmocka_unit_test(test_node_tasks_never_leave_their_node),
 		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
 		cmocka_unit_test(
