@@ -29,6 +29,7 @@
 #include "base/common.h"
 #include "base/race.h"
 #include "fd.h"
+#include "weir_runtime.h"
 #include "weir_task.h"
 
 #define IN_EVENTS (EPOLLIN | EPOLLPRI | EPOLLRDHUP)
@@ -144,6 +145,8 @@ enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 		if (!(events & side_events[i]))
 			continue;
 		f->sides[i].wants = events & side_events[i];
+		f->sides[i].rt = weir_runtime_current();
+		f->sides[i].task = weir_task_current();
 		weir_source_place_take(ctx, f->set, &f->sides[i].waiter);
 		n++;
 	}
@@ -190,6 +193,33 @@ int
 weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 {
 	return wait_for(ctx, f, events, false);
+}
+
+static bool
+is_caller(const struct fd_side *side)
+{
+	return side->task == weir_task_current() &&
+	       side->rt == weir_runtime_current();
+}
+
+void
+weir_fd_cancel(struct weir_fd *f)
+{
+	bool gone = false;
+	unsigned int i;
+
+	weir_source_lock(f->set);
+	for (i = 0; i < SIDES; i++)
+		/* It may have been woken meanwhile, and another be there. */
+		if (f->sides[i].waiter != NULL && is_caller(&f->sides[i])) {
+			weir_source_place_clear(f->set, &f->sides[i].waiter);
+			f->joint = false;
+			gone = true;
+		}
+	/* Fails if the fd was closed: nothing is armed then. */
+	if (gone)
+		arm(f);
+	weir_source_unlock(f->set);
 }
 
 static int

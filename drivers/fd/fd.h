@@ -19,8 +19,11 @@ enum {
 /* Those who read, or those who write: one of each. */
 struct fd_side {
 	struct weir_waker *waiter; /* a place */
-	uint32_t wants;		   /* what the waiter waits for */
-	uint32_t ready;		   /* has come, and nobody was told */
+	/* Who that is: other runtimes have tasks of the same ids. */
+	const struct weir_runtime *rt;
+	uint64_t task;
+	uint32_t wants; /* what the waiter waits for */
+	uint32_t ready; /* has come, and nobody was told */
 };
 
 /* Under the set's lock, but for fd, flags and `closed`. */

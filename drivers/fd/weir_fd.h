@@ -138,6 +138,19 @@ WEIR_API int
 weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events);
 
 /**
+ * Gives up the calling task's waits for a fd, to read and to write, after a timeout
+ * for example, or in the cancel of a branch (weir_select.h). A wait that is not given
+ * up keeps other tasks from waiting there until it or the task ends; its task may go
+ * on with it at any time. Nothing that has come is lost.
+ *
+ * Does nothing if the task does not wait there.
+ *
+ * The task, in its poll. In its drop there is no need, and nothing happens.
+ */
+WEIR_API void
+weir_fd_cancel(struct weir_fd *f);
+
+/**
  * As read(2), write(2), recvmsg(2) and sendmsg(2); where these give EAGAIN, waits
  * as weir_fd_wait() does. They are tried first, and each try spends a unit of
  * budget.

@@ -82,7 +82,8 @@ weir_source_alert(struct weir_source *source, int error);
  * its task may go on with it at any time. Nothing that has come is lost.
  *
  * Does nothing if the task does not wait there; nor for a source that has places
- * for several waiters (fds, crypto and DMA devices).
+ * for several waiters (crypto and DMA devices; fds, for which there is
+ * weir_fd_cancel()).
  *
  * The task, in its poll. In its drop there is no need, and nothing happens.
  */

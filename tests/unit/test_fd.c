@@ -24,6 +24,7 @@
 #include "kernel.h"
 #include "park/source.h"
 #include "weir_fd.h"
+#include "weir_time.h"
 
 static struct weir_fd_set *set;
 static struct atomic_u32 waits; /* PENDING, of all tasks */
@@ -297,6 +298,86 @@ cancelled_waiter_gives_its_place_up(void **state)
 		expect(join, EPOLLIN);
 		weir_fd_free(f);
 		close(fd);
+	}
+}
+
+/* Waits on both sides for a moment, gives that up, and once more when told to. */
+struct fickle {
+	struct weir_fd *f;
+	struct weir_sleep sleep;
+	bool given_up;
+};
+
+static struct atomic_u32 given_up; /* times */
+static struct atomic_u32 may_go_on;
+
+static int
+fickle_poll(struct weir_context *ctx, void *state)
+{
+	struct fickle *s = state;
+	int rc;
+
+	if (!s->given_up) {
+		rc = weir_timeout(ctx, &s->sleep, 1000000,
+				  weir_fd_wait(ctx, s->f, EPOLLIN | EPOLLOUT));
+		if (rc != -ETIMEDOUT)
+			return rc < 0 ? rc : -EPROTO;
+		weir_fd_cancel(s->f);
+		s->given_up = true;
+		rig_add(&given_up, 1);
+	}
+	if (!rig_get(&may_go_on))
+		return weir_context_yield(ctx);
+	weir_fd_cancel(s->f);
+	rig_add(&given_up, 1);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops fickle_ops = {
+	.name = "fickle",
+	.state_size = sizeof(struct fickle),
+	.poll = fickle_poll,
+};
+
+/* Others can wait, and none of their waits ends by it. */
+static void
+wait_that_is_given_up_leaves_its_places(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *join, *in, *out;
+		struct fickle s = { 0 };
+		int fds[2];
+
+		rig_set(&given_up, 0);
+		rig_set(&may_go_on, 0);
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		s.f = add(fds[0], both[i]);
+		join = weir_task_spawn(rig.rt, &fickle_ops, &s, NULL);
+		assert_non_null(join);
+		rig_wait_until(rig_get(&given_up) == 1);
+		assert_int_equal(rig_get(&weir_fd_set_source(set)->armed), 0);
+		in = spawn_waiter(s.f, EPOLLIN);
+		out = spawn_waiter(s.f, EPOLLOUT);
+		await_armed(2);
+		rig_set(&may_go_on, 1);
+		rig_wait_until(rig_get(&given_up) == 2);
+		/* Nor is there anything to give up outside of a task. */
+		weir_fd_cancel(s.f);
+		assert_int_equal(rig_get(&weir_fd_set_source(set)->armed), 2);
+		assert_int_equal(rig_join(join, NULL), 0);
+		assert_int_equal(write(fds[1], &byte, 1), 1);
+		expect(in, EPOLLIN);
+		while (read(fds[1], &byte, 1) == 1)
+			;
+		expect(out, EPOLLOUT);
+		await_armed(0);
+		weir_fd_free(s.f);
+		close_pair(fds);
 	}
 }
 
@@ -1064,6 +1145,10 @@ main(void)
 		TESTS(level_and_edge_differ),
 		TESTS(edge_outlives_a_waiter_that_was_cancelled),
 		TESTS(cancelled_waiter_gives_its_place_up),
+		TEST_WITH(setup_polling,
+			  wait_that_is_given_up_leaves_its_places, 1),
+		TEST_WITH(setup_polling,
+			  wait_that_is_given_up_leaves_its_places, 3),
 		TESTS(one_waits_to_read_and_one_to_write),
 		TESTS(one_that_waits_for_both_is_in_no_place_after_either),
 		TESTS(hang_up_from_before_a_wait_is_not_told),
