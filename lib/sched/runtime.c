@@ -229,6 +229,7 @@ destroy(struct weir_runtime *rt)
 	pthread_mutex_destroy(&rt->mutex);
 	pthread_cond_destroy(&rt->changed);
 	weir__blocking_fini(rt);
+	weir__name_release(rt);
 	rte_free(rt);
 }
 
@@ -339,12 +340,19 @@ create_parts(struct weir_runtime *rt, unsigned int *node)
 }
 
 static void
+log_name_taken(const struct weir_options *o)
+{
+	WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
+}
+
+static void
 log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 {
 	const struct weir_options *o = &rt->options;
 
+	/* Of another process that shares memory with this one. */
 	if (rc == -EEXIST)
-		WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
+		log_name_taken(o);
 	else if (rc == -EMFILE || rc == -ENFILE)
 		WEIR_LOG(ERR,
 			 "no file descriptors for %u workers, two each (%s)\n",
@@ -422,6 +430,11 @@ weir_runtime_create(const struct weir_options *options)
 	if (rt == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
+	}
+	rc = weir__name_reserve(rt);
+	if (rc < 0) {
+		log_name_taken(options);
+		goto fail;
 	}
 	rc = -ENOMEM;
 	rt->places = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0);

@@ -179,6 +179,13 @@ enum runtime_phase {
 	RUNTIME_STOPPED,
 };
 
+/* See telemetry.c. */
+enum registry_state {
+	REGISTRY_OUT,
+	REGISTRY_NAMED,	 /* its name is no other's */
+	REGISTRY_LISTED, /* and commands find it */
+};
+
 struct weir_runtime {
 	/* Written at start only. */
 	struct weir_options options;
@@ -207,7 +214,8 @@ struct weir_runtime {
 	struct atomic_u32 deserted;
 
 	struct source_registry sources;
-	TAILQ_ENTRY(weir_runtime) registry_link; /* see telemetry.c */
+	TAILQ_ENTRY(weir_runtime) registry_link;
+	enum registry_state registry_state;
 
 	/* Shutdown: see shutdown.c. */
 	struct atomic_u32 cores_out weir_cache_aligned;
@@ -493,7 +501,15 @@ weir__park(struct core *c);
 /* Sets an ATTENTION_* bit, and wakes the worker if it sleeps. Any thread. */
 void
 weir__worker_call(struct worker *w, uint32_t bit);
-/* telemetry.c: from when a runtime is whole until it is taken apart. */
+/*
+ * telemetry.c: the runtime's name is its own until the release, which comes last and
+ * may come without this. Returns 0 or -EEXIST.
+ */
+int
+weir__name_reserve(struct weir_runtime *rt);
+void
+weir__name_release(struct weir_runtime *rt);
+/* From when a runtime is whole until it is taken apart. */
 void
 weir__telemetry_add(struct weir_runtime *rt);
 void

@@ -4,9 +4,11 @@
  * /weir/... in DPDK's telemetry: what the functions of weir_metrics.h and
  * weir_dump.h give, by the name of the runtime.
  *
- * N1 A command runs under the registry's mutex, and a runtime leaves the
- *    registry before it is taken apart: what a command finds, stays.
+ * N1 A command runs under the registry's mutex, and finds runtimes that are LISTED,
+ *    which ends before they are taken apart: what a command finds, stays.
  * N2 Whatever the parameters are, the answer is data or null.
+ * N3 A runtime is in the registry while it has the name, of which there is one: from
+ *    before it is made, until what has the name in it is gone.
  */
 
 #include <errno.h>
@@ -38,20 +40,61 @@
 static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, weir_runtime) registry = TAILQ_HEAD_INITIALIZER(registry);
 
+/* With the mutex. NULL: nobody's. */
+static struct weir_runtime *
+runtime_named(const char *name)
+{
+	struct weir_runtime *rt;
+
+	TAILQ_FOREACH(rt, &registry, registry_link)
+		if (strcmp(rt->options.name, name) == 0)
+			break;
+	return rt;
+}
+
+int
+weir__name_reserve(struct weir_runtime *rt)
+{
+	int rc = -EEXIST;
+
+	pthread_mutex_lock(&registry_mutex);
+	if (runtime_named(rt->options.name) == NULL) {
+		rt->registry_state = REGISTRY_NAMED;
+		TAILQ_INSERT_TAIL(&registry, rt, registry_link);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&registry_mutex);
+	return rc;
+}
+
+void
+weir__name_release(struct weir_runtime *rt)
+{
+	if (rt->registry_state == REGISTRY_OUT)
+		return;
+	pthread_mutex_lock(&registry_mutex);
+	TAILQ_REMOVE(&registry, rt, registry_link);
+	pthread_mutex_unlock(&registry_mutex);
+}
+
+static void
+set_state(struct weir_runtime *rt, enum registry_state state)
+{
+	pthread_mutex_lock(&registry_mutex);
+	rt->registry_state = state;
+	pthread_mutex_unlock(&registry_mutex);
+}
+
 void
 weir__telemetry_add(struct weir_runtime *rt)
 {
-	pthread_mutex_lock(&registry_mutex);
-	TAILQ_INSERT_TAIL(&registry, rt, registry_link);
-	pthread_mutex_unlock(&registry_mutex);
+	set_state(rt, REGISTRY_LISTED);
 }
 
 void
 weir__telemetry_remove(struct weir_runtime *rt)
 {
-	pthread_mutex_lock(&registry_mutex);
-	TAILQ_REMOVE(&registry, rt, registry_link);
-	pthread_mutex_unlock(&registry_mutex);
+	set_state(rt, REGISTRY_NAMED);
 }
 
 /* The parameters of a command: the runtime's name, and what else it takes. */
@@ -80,10 +123,10 @@ parse(const char *params, unsigned int min, unsigned int max, struct request *r)
 	}
 	if (r->nb_fields < min)
 		return -EINVAL;
-	TAILQ_FOREACH(r->rt, &registry, registry_link)
-		if (strcmp(r->rt->options.name, r->fields[0]) == 0)
-			return 0;
-	return -ENOENT;
+	r->rt = runtime_named(r->fields[0]);
+	return r->rt != NULL && r->rt->registry_state == REGISTRY_LISTED ?
+		       0 :
+		       -ENOENT;
 }
 
 static int
@@ -111,7 +154,8 @@ handle_list(const char *cmd, const char *params, struct rte_tel_data *d)
 	rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
 	pthread_mutex_lock(&registry_mutex);
 	TAILQ_FOREACH(rt, &registry, registry_link)
-		rte_tel_data_add_array_string(d, rt->options.name);
+		if (rt->registry_state == REGISTRY_LISTED)
+			rte_tel_data_add_array_string(d, rt->options.name);
 	pthread_mutex_unlock(&registry_mutex);
 	return 0;
 }

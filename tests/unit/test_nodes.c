@@ -239,6 +239,41 @@ static const struct weir_task_ops yield_ops = {
 	.poll = yield_often,
 };
 
+/* The rings of the second one, on another node, would have other names. */
+static void
+test_a_name_is_one_runtimes_on_all_nodes(void **state)
+{
+	const unsigned int first[] = { 1 }, second[] = { 3 };
+	struct weir_runtime *other;
+	struct weir_options o;
+	struct weir_join *join;
+
+	weir_options_init(&o);
+	o.nb_workers = 1;
+	o.task_cells = 1024;
+	o.lcores = first;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	atomic_u32_store(&ran, 0, RELAXED);
+	join = weir_task_spawn(rt, &note_ops, NULL, NULL);
+	assert_non_null(join);
+	wait_for(&ran, 1, "the task");
+	o.lcores = second;
+	assert_null(weir_runtime_create(&o));
+	assert_int_equal(rte_errno, EEXIST);
+	/* What is refused takes nobody's name. */
+	assert_null(weir_runtime_create(&o));
+	assert_int_equal(rte_errno, EEXIST);
+	/* The handle has the rest of it. */
+	weir_runtime_free(rt);
+	assert_null(weir_runtime_create(&o));
+	assert_int_equal(rte_errno, EEXIST);
+	weir_join_detach(join);
+	other = weir_runtime_create(&o);
+	assert_non_null(other);
+	weir_runtime_free(other);
+}
+
 static void
 test_node_tasks_never_leave_their_node(void **state)
 {
@@ -738,6 +773,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_node_without_memory_is_named),
 		cmocka_unit_test(test_a_worker_has_the_node_of_its_memory),
+		cmocka_unit_test(test_a_name_is_one_runtimes_on_all_nodes),
 		cmocka_unit_test(test_node_tasks_never_leave_their_node),
 		cmocka_unit_test(test_a_wake_up_from_another_node_goes_home),
 		cmocka_unit_test(

@@ -227,6 +227,17 @@ __wrap_weir__assert_failed(const char *rule, const char *file, int line)
 	virtual_failed("broken rule: %s (%s:%d)", rule, file, line);
 }
 
+int
+__wrap_weir__name_reserve(struct weir_runtime *rt)
+{
+	return 0;
+}
+
+void
+__wrap_weir__name_release(struct weir_runtime *rt)
+{
+}
+
 void
 __wrap_weir__telemetry_add(struct weir_runtime *rt)
 {

@@ -40,6 +40,10 @@ int
 __wrap_rte_log(uint32_t level, uint32_t type, const char *format, ...);
 void
 __wrap_weir__assert_failed(const char *rule, const char *file, int line);
+int
+__wrap_weir__name_reserve(struct weir_runtime *rt);
+void
+__wrap_weir__name_release(struct weir_runtime *rt);
 void
 __wrap_weir__telemetry_add(struct weir_runtime *rt);
 void
