@@ -46,8 +46,10 @@ main(int argc, char **argv)
 		return 1;
 	weir_fiber_overflow_report(fileno(stderr));
 	rt = weir_runtime_create(NULL);
-	if (rt == NULL)
+	if (rt == NULL) {
+		rte_eal_cleanup();
 		return 1;
+	}
 	for (i = 0; i < RTE_DIM(forms) && rc == 0; i++) {
 		rc = weir_runtime_block_on(rt, forms[i]->ops, forms[i]->state,
 					   &sum);

@@ -10,22 +10,25 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
-from weirtest import Skip, Tap, check, lcores
+from weirtest import Skip, Tap, Testpmd, check, lcores
 
 FORMS = sys.argv[1]
 SECONDS = 60
 
 
-def arguments():
-    return [FORMS, "--no-huge", "-m", "256", "--no-pci", "--no-shconf",
-            "--no-telemetry", "--lcores", lcores(2),
+def arguments(workers=2, shares=False):
+    return [FORMS, "--no-huge", "-m", "256", "--no-pci",
+            *(() if shares else ("--no-shconf",)), "--no-telemetry",
+            "--lcores", lcores(workers),
             f"--file-prefix=weir-forms-{os.getpid()}"]
 
 
-def run(argv):
+def run(argv, **environment):
     return subprocess.run(argv, capture_output=True, text=True,
-                          timeout=SECONDS, stdin=subprocess.DEVNULL)
+                          timeout=SECONDS, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **environment})
 
 
 def same_result():
@@ -35,6 +38,19 @@ def same_result():
     check(done.returncode == 0 and
           lines == ["machine: 30", "stackless: 30", "fiber: 30"],
           f"exit {done.returncode}: {done.stdout} {done.stderr}")
+
+
+def no_runtime():
+    """Without a worker there is none; EAL is ended as ever."""
+    if not Testpmd.shares:
+        raise Skip("EAL's thread for other processes cannot be ended here")
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        done = run(arguments(0, shares=True), RUNTIME_DIRECTORY=folder)
+        check(done.returncode == 1 and "weir: nb_workers: " in done.stderr,
+              f"exit {done.returncode}: {done.stdout} {done.stderr}")
+        left = [name for _, _, names in os.walk(folder) for name in names
+                if "socket" in name]
+        check(not left, f"left behind: {left}")
 
 
 def frames(where, *commands):
@@ -89,6 +105,7 @@ def backtrace_at_its_end():
 def main():
     tap = Tap()
     tap.run("a job gives the same in each form", same_result)
+    tap.run("no runtime leaves nothing behind", no_runtime)
     tap.run("gdb sees through a fiber's first frame", backtrace_at_first)
     tap.run("and after waits", backtrace_after_waits)
     tap.run("and inside of one", backtrace_inside_a_wait)
