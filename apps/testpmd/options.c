@@ -330,7 +330,8 @@ static const struct option_def option_defs[] = {
 	{ "forward-mode", "MODE", parse_forward_mode,
 	  "io (default), mac, macswap, rxonly or txonly" },
 	{ "nb-cores", "N", parse_nb_cores,
-	  "workers, one an lcore; default: every EAL worker lcore" },
+	  "workers, one an lcore; default: those of --config or\n"
+	  "--map, or else every EAL worker lcore" },
 	{ "rxq", "N", parse_rxq, "receive queues a port; default 1" },
 	{ "txq", "N", parse_txq,
 	  "transmit queues a port; default: as many as --rxq" },
