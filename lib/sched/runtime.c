@@ -285,6 +285,27 @@ create_empty(const struct weir_options *options)
 	return rt;
 }
 
+/* Where its workers are, and on what nodes. */
+static int
+find_places(struct weir_runtime *rt)
+{
+	const struct weir_options *o = &rt->options;
+	int rc;
+
+	rt->places = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0);
+	if (rt->places == NULL)
+		return -ENOMEM;
+	rt->nb_workers = weir__options_places(o, rt->places);
+	rt->nb_active = rt->nb_workers;
+	if (!o->current_thread)
+		rt->nb_active -= o->nb_spare_lcores;
+	weir__clock_init(&rt->clock);
+	weir__topology_locate(rt->places, rt->nb_workers);
+	rc = weir__topology_read(&rt->topology, rt->places, rt->nb_workers);
+	rt->nb_nodes = rt->topology.nb_nodes;
+	return rc;
+}
+
 static int
 create_sources(struct weir_runtime *rt)
 {
@@ -343,6 +364,21 @@ static void
 log_name_taken(const struct weir_options *o)
 {
 	WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
+}
+
+static void
+log_no_places(const struct weir_options *o, int rc)
+{
+	if (rc == -EEXIST)
+		log_name_taken(o);
+	else if (rc == -E2BIG)
+		WEIR_LOG(ERR,
+			 "lcores: they are on more than %u nodes, which is "
+			 "the most that a runtime can have\n",
+			 TOPOLOGY_MAX_NODES);
+	else
+		WEIR_LOG(ERR, "no memory (%s) for a runtime: give EAL more\n",
+			 rte_strerror(-rc));
 }
 
 static void
@@ -427,29 +463,13 @@ weir_runtime_create(const struct weir_options *options)
 		return NULL;
 	}
 	rt = create_empty(options);
-	if (rt == NULL) {
-		rte_errno = ENOMEM;
-		return NULL;
-	}
-	rc = weir__name_reserve(rt);
+	rc = rt != NULL ? weir__name_reserve(rt) : -ENOMEM;
+	if (rc == 0)
+		rc = find_places(rt);
 	if (rc < 0) {
-		log_name_taken(options);
+		log_no_places(options, rc);
 		goto fail;
 	}
-	rc = -ENOMEM;
-	rt->places = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0);
-	if (rt->places == NULL)
-		goto fail;
-	rt->nb_workers = weir__options_places(options, rt->places);
-	rt->nb_active = rt->nb_workers;
-	if (!options->current_thread)
-		rt->nb_active -= options->nb_spare_lcores;
-	weir__clock_init(&rt->clock);
-	weir__topology_locate(rt->places, rt->nb_workers);
-	rc = weir__topology_read(&rt->topology, rt->places, rt->nb_workers);
-	if (rc < 0)
-		goto fail;
-	rt->nb_nodes = rt->topology.nb_nodes;
 	rc = create_parts(rt, &node);
 	if (rc < 0) {
 		log_no_parts(rt, rc, node);
@@ -463,7 +483,8 @@ weir_runtime_create(const struct weir_options *options)
 	weir__telemetry_add(rt);
 	return rt;
 fail:
-	destroy(rt);
+	if (rt != NULL)
+		destroy(rt);
 	rte_errno = -rc;
 	return NULL;
 }

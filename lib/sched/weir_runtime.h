@@ -267,8 +267,10 @@ weir_options_validate(const struct weir_options *options, char *error,
  * @param options  NULL for the defaults; not kept.
  * @return NULL with rte_errno, and one line in the log (EINVAL for options,
  * EPERM on another thread than it must be, EEXIST when another runtime has the
- * name, which it has until its memory is given back, EBUSY when an lcore runs something already, ENOMEM, EMFILE or ENFILE:
- * each worker has two file descriptors).
+ * name, which it has until its memory is given back, EBUSY when an lcore runs
+ * something already, E2BIG when the lcores are on more than 64 nodes, ENOMEM,
+ * ENOSPC when EAL has no more memory zones, EMFILE or ENFILE: each worker has two
+ * file descriptors).
  */
 WEIR_API struct weir_runtime *
 weir_runtime_create(const struct weir_options *options);

@@ -8,12 +8,15 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 
 #include "rig.h"
+#include "topology/topology.h"
 #include "weir_null.h"
 #include "weir_source_driver.h"
 
@@ -52,6 +55,24 @@ WRAP(rte_malloc_socket,
 WRAP(rte_zmalloc_socket,
      (const char *type, size_t size, unsigned int align, int socket),
      (type, size, align, socket))
+
+/* What it would say of more lcores than a test can have. */
+static bool too_many_nodes;
+
+int
+__real_weir__topology_read(struct topology *t, const struct place *places,
+			   unsigned int n);
+int
+__wrap_weir__topology_read(struct topology *t, const struct place *places,
+			   unsigned int n);
+
+int
+__wrap_weir__topology_read(struct topology *t, const struct place *places,
+			   unsigned int n)
+{
+	return too_many_nodes ? -E2BIG :
+				__real_weir__topology_read(t, places, n);
+}
 
 static void
 grant(uint32_t n)
@@ -342,11 +363,36 @@ source_freed_without_memory_is_not_lost(void **state)
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
+/* One line that begins so. */
+static void
+expect_line(const char *line, const char *begin)
+{
+	assert_memory_equal(line, begin, strlen(begin));
+	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+}
+
+/* Makes a runtime; what the library logs goes to *line. */
+static struct weir_runtime *
+create_logged(const struct weir_options *o, char *line, size_t size)
+{
+	FILE *log = fmemopen(line, size, "w");
+	struct weir_runtime *rt;
+
+	assert_non_null(log);
+	memset(line, 0, size);
+	rte_openlog_stream(log);
+	rt = weir_runtime_create(o);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	return rt;
+}
+
 /* Whichever allocation is the one that fails. */
 static void
 runtime_without_memory_is_not_made(void **state)
 {
 	struct weir_runtime *rt = NULL;
+	char line[512];
 	struct weir_options o;
 	size_t before;
 	uint32_t n;
@@ -357,10 +403,11 @@ runtime_without_memory_is_not_made(void **state)
 	for (n = 0; rt == NULL; n++) {
 		grant(n);
 		rte_errno = 0;
-		rt = weir_runtime_create(&o);
+		rt = create_logged(&o, line, sizeof(line));
 		if (rt != NULL)
 			break;
 		assert_int_equal(rte_errno, ENOMEM);
+		expect_line(line, "weir: no memory ");
 		assert_int_equal(rig_heap_in_use(), before);
 		assert_false(rig_runtime_exists(o.name));
 	}
@@ -369,6 +416,22 @@ runtime_without_memory_is_not_made(void **state)
 	grant(UINT32_MAX);
 	rig_runtime_free(rt);
 	assert_int_equal(rig_heap_in_use(), before);
+}
+
+static void
+runtime_of_too_many_nodes_is_refused(void **state)
+{
+	struct weir_options o;
+	char line[512];
+
+	rig_options(&o, 3);
+	too_many_nodes = true;
+	rte_errno = 0;
+	assert_null(create_logged(&o, line, sizeof(line)));
+	too_many_nodes = false;
+	assert_int_equal(rte_errno, E2BIG);
+	expect_line(line, "weir: lcores: they are on more than 64 nodes");
+	rig_runtime_free(rig_runtime(3));
 }
 
 #define TEST(name, workers)                                     \
@@ -391,6 +454,7 @@ main(void)
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
+		cmocka_unit_test(runtime_of_too_many_nodes_is_refused),
 	};
 
 	grant(UINT32_MAX);
