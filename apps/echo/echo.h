@@ -11,6 +11,7 @@
 /* A port, and what its fiber counts. */
 struct echo_port {
 	uint16_t id;
+	unsigned int if_index; /* the kernel's; 0: none */
 	struct identity me;
 	struct rte_mempool *pool;
 	struct weir_rxq *rxq;
@@ -22,6 +23,12 @@ struct echo_port {
 /* port.c: 0, or -errno with one line on stderr. */
 int
 port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers);
+/*
+ * Ends the port's sources if the kernel's interface that it is on has gone, which
+ * PMDs such as net_af_packet and net_tap do not tell.
+ */
+void
+port_watch(const struct echo_port *port);
 /* How many mbufs are not where they belong. */
 unsigned int
 port_close(struct echo_port *port);

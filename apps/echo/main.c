@@ -4,7 +4,7 @@
  * weir-echo [EAL options] -- [--ip ADDRESS] [--udp-port N]
  *
  * Answers ARP, ICMP echo and UDP echo (RFC 862) for one address on every port,
- * until SIGINT or SIGTERM.
+ * until SIGINT or SIGTERM, or until all ports are gone.
  */
 
 #include <arpa/inet.h>
@@ -13,22 +13,30 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_ip.h>
 
 #include "echo.h"
 
 #define FAILED 1
 #define USAGE 2
+#define WATCH_PERIOD_NS 100000000
 
-static struct identity identity = { .udp_port = RTE_BE16(7) };
+static struct identity identity = {
+	.ip = RTE_BE32(RTE_IPV4(10, 0, 0, 1)),
+	.udp_port = RTE_BE16(7),
+};
 static struct echo_port ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_ports;
+static bool help;
 
 /* What is quoted may be anything; the refusal stays a line. */
 static int
@@ -70,27 +78,62 @@ parse_udp_port(const char *value)
 	return 0;
 }
 
+static void
+print_help(const char *program)
+{
+	printf("usage: %s [EAL options] -- [options]\n\n"
+	       "  --ip ADDRESS   the address that is answered for; default "
+	       "10.0.0.1\n"
+	       "  --udp-port N   whose datagrams are sent back, 1 to 65535; "
+	       "default 7\n"
+	       "  --help         this text\n\n"
+	       "All ports answer ARP, ping and UDP echo until SIGINT or "
+	       "SIGTERM.\n"
+	       "Without hugepages: --no-huge -m 512 among the EAL options.\n",
+	       program);
+}
+
+/* EAL's hook. */
+static void
+print_usage(const char *program)
+{
+	printf("\n");
+	print_help(program);
+}
+
+static int
+parse_option(int option, const char *given)
+{
+	switch (option) {
+	case 'i':
+		return parse_ip(optarg);
+	case 'u':
+		return parse_udp_port(optarg);
+	case 'h':
+		help = true;
+		return 0;
+	case ':':
+		return refuse("", given, "needs a value");
+	default:
+		return refuse("", given, "is no option");
+	}
+}
+
 static int
 parse_options(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
 		{ "ip", required_argument, NULL, 'i' },
 		{ "udp-port", required_argument, NULL, 'u' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option, at = 1, rc = 0;
 
-	/* EAL has gone through others, by other rules: glibc begins anew with 0. */
-	optind = 0;
-	argv[0] = (char *)(uintptr_t) "weir-echo";
-	identity.ip = inet_addr("10.0.0.1");
 	for (; rc == 0 &&
 	       (option = getopt_long(argc, argv, "+:", options, NULL)) != -1;
 	     at = optind)
-		rc = option == 'i' ? parse_ip(optarg) :
-		     option == 'u' ? parse_udp_port(optarg) :
-		     option == ':' ? refuse("", argv[at], "needs a value") :
-				     refuse("", argv[at], "is no option");
+		rc = parse_option(option, argv[at]);
 	if (rc == 0 && optind < argc)
 		rc = refuse("", argv[optind], "is no option");
 	return rc;
@@ -144,22 +187,68 @@ start_ports(struct weir_runtime *rt)
 	return rc;
 }
 
-/* The shutdown has ended the fibers, unless they had ended by themselves. */
+/* Waits for the end of the port's fiber, and says why if it is not the shutdown. */
+static int
+await_end(struct echo_port *port)
+{
+	int outcome = weir_join_wait(port->join, NULL);
+
+	port->join = NULL;
+	if (outcome == -ECANCELED || outcome == -ESHUTDOWN)
+		return 0;
+	fprintf(stderr, "weir-echo: port %u: its fiber ends (%s)\n", port->id,
+		rte_strerror(-outcome));
+	return FAILED;
+}
+
+/* By itself, which it says then. */
+static bool
+has_ended(struct echo_port *port)
+{
+	if (weir_join_ended(port->join)) {
+		await_end(port);
+		return true;
+	}
+	port_watch(port);
+	return false;
+}
+
+/*
+ * Until a signal comes, or all fibers have ended by themselves, as they do when
+ * their ports are gone. FAILED: one has.
+ */
+static int
+serve(const sigset_t *signals)
+{
+	const struct timespec period = { .tv_nsec = WATCH_PERIOD_NS };
+	unsigned int i, left = nb_ports;
+	int rc = 0;
+
+	while (sigtimedwait(signals, NULL, &period) < 0) {
+		for (i = 0; i < nb_ports; i++) {
+			if (ports[i].join == NULL || !has_ended(&ports[i]))
+				continue;
+			rc = FAILED;
+			left--;
+		}
+		if (left > 0)
+			continue;
+		fprintf(stderr, "weir-echo: no port is left to answer\n");
+		break;
+	}
+	return rc;
+}
+
+/* The shutdown has ended the fibers that were left. */
 static int
 report(void)
 {
 	unsigned int i, left = 0;
-	int rc = 0, outcome;
+	int rc = 0;
 
 	for (i = 0; i < nb_ports; i++) {
-		if (ports[i].join != NULL) {
-			outcome = weir_join_wait(ports[i].join, NULL);
-			if (outcome != -ECANCELED && outcome != -ESHUTDOWN) {
-				fprintf(stderr, "weir-echo: port %u: %s\n",
-					ports[i].id, rte_strerror(-outcome));
-				rc = FAILED;
-			}
-		}
+		if (ports[i].join != NULL && await_end(&ports[i]) != 0)
+			rc = FAILED;
 		left += port_close(&ports[i]);
 		printf("port %u: received %" PRIu64 ", answered %" PRIu64 "\n",
 		       ports[i].id, ports[i].received, ports[i].answered);
@@ -172,7 +261,7 @@ static int
 run(const sigset_t *signals)
 {
 	struct weir_runtime *rt;
-	int number, rc, ended;
+	int rc, ended;
 
 	rt = weir_runtime_create(NULL);
 	if (rt == NULL)
@@ -181,7 +270,7 @@ run(const sigset_t *signals)
 	if (rc == 0) {
 		printf("weir-echo: started on %u ports\n", nb_ports);
 		fflush(stdout);
-		sigwait(signals, &number);
+		rc = serve(signals);
 	}
 	weir_runtime_shutdown(rt, UINT64_MAX, NULL);
 	ended = report();
@@ -189,8 +278,20 @@ run(const sigset_t *signals)
 	return rc != 0 ? rc : ended;
 }
 
-int
-main(int argc, char **argv)
+/* The number of EAL's arguments, which are those before "--". */
+static int
+split_arguments(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return i;
+	return argc;
+}
+
+static int
+start_and_run(int argc, char **argv)
 {
 	sigset_t signals;
 	int used, rc;
@@ -200,15 +301,32 @@ main(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	rte_set_application_usage_hook(print_usage);
 	used = rte_eal_init(argc, argv);
 	if (used < 0) {
 		fprintf(stderr, "weir-echo: EAL does not start: %s\n",
 			rte_strerror(rte_errno));
 		return FAILED;
 	}
-	rc = parse_options(argc - used, argv + used);
-	if (rc == 0)
+	if (used + 1 < argc)
+		rc = refuse("", argv[used + 1], "is no option");
+	else
 		rc = run(&signals);
 	rte_eal_cleanup();
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	int eal_argc = split_arguments(argc, argv);
+	int rc = 0;
+
+	if (eal_argc < argc)
+		rc = parse_options(argc - eal_argc, &argv[eal_argc]);
+	if (rc == 0 && help)
+		print_help(argv[0]);
+	else if (rc == 0)
+		rc = start_and_run(eal_argc, argv);
 	return rc;
 }

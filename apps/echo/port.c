@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 
 #include <rte_errno.h>
@@ -15,18 +16,26 @@
 	(2u * DESCRIPTORS + WEIR_BURST_MAX + \
 	 ((nb_workers) + 1) * 2 * POOL_CACHE)
 
-/* One queue each way, with interrupts if there are any. */
+/* One queue each way, with interrupts if there are any, and told of its removal. */
 static int
-configure(uint16_t id)
+configure(struct echo_port *port)
 {
 	struct rte_eth_conf conf = { .intr_conf.rxq = 1 };
+	struct rte_eth_dev_info info;
 	int rc;
 
-	rc = rte_eth_dev_configure(id, 1, 1, &conf);
+	rc = rte_eth_dev_info_get(port->id, &info);
+	if (rc < 0)
+		return rc;
+	port->if_index = info.if_index;
+	if (info.dev_flags != NULL)
+		conf.intr_conf.rmv =
+			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
+	rc = rte_eth_dev_configure(port->id, 1, 1, &conf);
 	if (rc == 0)
 		return 0;
 	conf.intr_conf.rxq = 0;
-	return rte_eth_dev_configure(id, 1, 1, &conf);
+	return rte_eth_dev_configure(port->id, 1, 1, &conf);
 }
 
 static int
@@ -43,7 +52,7 @@ start(struct echo_port *port, unsigned int nb_workers)
 					RTE_MBUF_DEFAULT_BUF_SIZE, (int)node);
 	if (port->pool == NULL)
 		return -rte_errno;
-	rc = configure(port->id);
+	rc = configure(port);
 	if (rc == 0)
 		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd);
 	if (rc == 0)
@@ -69,6 +78,16 @@ port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers)
 		fprintf(stderr, "weir-echo: port %u does not start: %s\n", id,
 			rte_strerror(-rc));
 	return rc;
+}
+
+void
+port_watch(const struct echo_port *port)
+{
+	char name[IF_NAMESIZE];
+
+	if (port->if_index != 0 &&
+	    if_indextoname(port->if_index, name) == NULL && errno == ENXIO)
+		weir_port_gone(port->id);
 }
 
 unsigned int

@@ -57,10 +57,17 @@ def require_namespaces():
         skip_all(lack_of_namespaces())
 
 
+def lack_of_taps():
+    """Why we cannot have any beside namespaces, or None."""
+    if os.access(TUN, os.R_OK | os.W_OK):
+        return None
+    return f"tap ports need {TUN}"
+
+
 def require_taps():
     require_namespaces()
-    if not os.access(TUN, os.R_OK | os.W_OK):
-        skip_all(f"tap ports need {TUN}")
+    if lack_of_taps():
+        skip_all(lack_of_taps())
 
 
 def socket_in(namespace, interface, protocol=ETH_P_TEST):

@@ -14,8 +14,8 @@ import struct
 import subprocess
 import sys
 
-from netns import (flush, ip, lack_of_namespaces, made_namespace,
-                   socket_in)
+from netns import (flush, ip, lack_of_namespaces, lack_of_taps,
+                   made_namespace, quiet_namespace, socket_in)
 from weirtest import Problem, Skip, Tap, Testpmd, check, seed
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
@@ -302,9 +302,58 @@ def bad_input():
             echo.wait_end(2)
             check(len(echo.errors) == 1 and text in echo.errors[0],
                   f"{options}: {echo.errors}")
+    with Echo((), (), eal=("word",)) as echo:
+        echo.wait_end(2)
+        check("weir-echo: word: is no option" in echo.errors,
+              f"{echo.errors}")
     with Echo((), ()) as echo:
         echo.wait_end(1)
         check("weir-echo: no port: see --vdev and -a" in echo.errors,
+              f"{echo.errors}")
+
+
+def help_text():
+    for argv in (["--", "--help"], ["--help"]):
+        done = subprocess.run([Echo.binary, *argv], text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        check(done.returncode == 0, f"{argv}: status {done.returncode}")
+        for text in ("usage: ", "--ip ADDRESS", "--udp-port N", "--help"):
+            check(text in done.stdout, f"{argv}: no {text}")
+
+
+@contextlib.contextmanager
+def echo_on_taps(n):
+    """A weir-echo, and how to take one of its ports away."""
+    if lack_of_namespaces() or lack_of_taps():
+        raise Skip(lack_of_namespaces() or lack_of_taps())
+    with quiet_namespace() as name, Echo(
+            (), [f"net_tap{i},iface=port{i}" for i in range(n)],
+            wrapper=("ip", "netns", "exec", name)) as echo:
+        echo.wait_started()
+        yield echo, lambda i: ip("-n", name, "link", "del", f"port{i}")
+
+
+def port_removed():
+    """With the last port goes the program."""
+    with echo_on_taps(2) as (echo, remove):
+        remove(1)
+        echo.wait_line("port 1: its fiber ends (No such device)")
+        check(echo.process.poll() is None, "it has ended with one port of two")
+        remove(0)
+        echo.wait_end(1)
+        echo.account()
+        for line in ("port 0: its fiber ends (No such device)",
+                     "no port is left to answer"):
+            check(f"weir-echo: {line}" in echo.errors, f"{echo.errors}")
+
+
+def port_removed_beside_another():
+    """That a port was lost, the status of a later end still says."""
+    with echo_on_taps(2) as (echo, remove):
+        remove(1)
+        echo.wait_line("port 1: its fiber ends")
+        echo.stop(status=1)
+        check(not any("port 0" in line for line in echo.errors),
               f"{echo.errors}")
 
 
@@ -320,7 +369,10 @@ def main():
     tap = Tap()
     rng = random.Random(seed())
     tap.run("bad options are refused", bad_input)
+    tap.run("--help", help_text)
     tap.run("what is no packet of ours", no_traffic)
+    tap.run("ports are removed", port_removed)
+    tap.run("a port is removed beside another", port_removed_beside_another)
     for workers in (1, 2):
         tap.run(f"ping, {workers} workers", ping, workers)
         tap.run(f"datagrams, {workers} workers", datagrams, rng, workers)
