@@ -50,7 +50,8 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 /**
  * Frees the queue and packets that it still holds. NULL is legal.
  *
- * Any thread, once no task uses it; before the port is closed.
+ * Any thread, once no task uses it; before the port is closed, and before the
+ * runtime is freed.
  */
 WEIR_API void
 weir_rxq_free(struct weir_rxq *rxq);

@@ -20,7 +20,10 @@ struct weir_null;
 WEIR_API struct weir_null *
 weir_null_create(struct weir_runtime *rt, unsigned int worker);
 
-/** Frees it. NULL is legal. Any thread, once no task uses it. */
+/**
+ * Frees it. NULL is legal. Any thread, once no task uses it; before the runtime is
+ * freed.
+ */
 WEIR_API void
 weir_null_free(struct weir_null *null);
 

@@ -32,7 +32,10 @@ struct weir_skeleton;
 WEIR_API struct weir_skeleton *
 weir_skeleton_create(struct weir_runtime *rt, unsigned int worker);
 
-/** Frees it. NULL is legal. Any thread, once no task uses it and nobody feeds. */
+/**
+ * Frees it. NULL is legal. Any thread, once no task uses it and nobody feeds; before the
+ * runtime is freed.
+ */
 WEIR_API void
 weir_skeleton_free(struct weir_skeleton *s);
 

@@ -83,7 +83,7 @@ struct weir_source_ops {
 
 	/**
 	 * Releases what the source holds. With the lock held, once, on the
-	 * thread that frees the source.
+	 * thread that frees the source. NULL: there is nothing to release.
 	 */
 	void (*fini)(void *priv);
 };
@@ -91,6 +91,7 @@ struct weir_source_ops {
 /**
  * Makes a source and gives it to a worker.
  *
+ * @param ops        Must outlive the source.
  * @param priv_size  Bytes for the driver, zeroed, cache-line aligned, on the
  *                   worker's node.
  * @return The driver's bytes; NULL with rte_errno: EINVAL (no such worker, no poll, or

@@ -87,9 +87,12 @@ struct weir_options {
 
 	/**
 	 * No worker threads: whoever calls weir_runtime_block_on() runs the
-	 * tasks meanwhile, on one worker, on whatever CPU it is on. For tests,
-	 * tools and control planes. Of the options above only the name is used.
-	 * Default false.
+	 * tasks meanwhile, on one worker, of index 0, on whatever CPU it is on.
+	 * While nobody does, nothing runs, no timer fires and no source is
+	 * polled; weir_join_wait() and waits of plain threads only wait. A
+	 * shutdown runs what is left on the calling thread, whatever its
+	 * deadline is. For tests, tools and control planes. Of the options
+	 * above only the name is used. Default false.
 	 */
 	bool current_thread;
 
@@ -326,7 +329,9 @@ weir_runtime_free(struct weir_runtime *rt);
  * @return The outcome, as weir_join_wait(); the failure that shut the runtime
  * down, see weir_options.on_failure; -EDEADLK on a worker, -EINVAL or
  * -ENOMEM when it could not be started: in these three cases the state still
- * is the caller's.
+ * is the caller's. A task may also have been started and have failed with one of
+ * these numbers, as a fiber does without memory for its stack: then it was dropped.
+ * Where that matters, spawn it, and block on a task that awaits its handle.
  *
  * Any thread that is not a worker, also several at once.
  */

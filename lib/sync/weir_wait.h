@@ -26,7 +26,9 @@
  * A plain thread gives NULL for both, and is blocked until its turn has come:
  * it gets no WEIR_PENDING. On a worker that is refused with -EDEADLK.
  *
- * What is waited for must stay where it is until nobody waits for it any more.
+ * What is waited for must stay where it was initialised, also while nobody waits: it
+ * has pointers to itself. So it is not initialised in a state that is then spawned,
+ * which copies it, but in the task's first poll, or beside the tasks.
  */
 
 #include <weir_common.h>

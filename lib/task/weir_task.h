@@ -107,8 +107,10 @@ struct weir_spawn_attr {
  * @param rt     The runtime to run on.
  * @param ops    What to run; must outlive the task and its handle, and each list of
  *               tasks and report of a shutdown that was begun before its end.
- * @param state  Copied into the task (ops->state_size bytes); NULL: all zero.
- *               From here on the task owns what the state points to.
+ * @param state  Copied into the task (ops->state_size bytes, to the begin of a cache
+ *               line), where it stays; NULL: all zero. It must not have pointers into
+ *               itself, as an initialised lock or list has. From here on the task owns
+ *               what the state points to.
  * @param attr   NULL for the default.
  * @return
  *   A join handle that the caller owns and must end with weir_join_detach(),

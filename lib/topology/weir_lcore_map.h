@@ -132,7 +132,9 @@ struct weir_lcore_map_finding {
 
 /**
  * Checks a map against a machine. The rules are those of the guide to lcore
- * maps. What the machine does not tell is not found fault with. Any thread.
+ * maps. What the machine does not tell is not found fault with. EAL is not asked: an
+ * lcore without CPUs is taken to be on the CPU of its number, and port N to be the
+ * machine's Nth device; a program that runs EAL fills these in first. Any thread.
  *
  * @param found  Is called for each finding, graver ones first, else in an order
  *               that map and machine determine; may be NULL.
