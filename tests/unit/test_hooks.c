@@ -8,7 +8,11 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <rte_log.h>
 
 #define TASKS 20u
 #define YIELDS 3u
@@ -217,8 +221,19 @@ test_a_failure_is_only_logged_by_default(void **state)
 {
 	struct weir_runtime *rt = create(WEIR_FAILURE_LOG, NULL);
 	struct weir_join *join = weir_task_spawn(rt, &fail_ops, NULL, NULL);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *log = open_memstream(&text, &size);
 
+	assert_non_null(log);
+	assert_non_null(join);
+	rig_wait_until(weir_join_ended(join));
+	rte_openlog_stream(log);
 	weir_join_detach(join);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_non_null(strstr(text, "nobody awaits it"));
+	free(text);
 	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, NULL, NULL),
 			 0);
 	rig_runtime_free(rt);
