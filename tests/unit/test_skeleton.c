@@ -143,6 +143,19 @@ interrupt_wakes_a_worker_that_sleeps(void **state)
 	assert_false(rig_get(&source()->polled));
 }
 
+/* The user has no epoll watches left. */
+static void
+device_that_cannot_be_watched_is_polled(void **state)
+{
+	struct weir_join *join;
+
+	kernel.no_watches = true;
+	join = spawn_taker(0, NUMBERS, 4);
+	rig_wait_until(rig_get(&source()->polled));
+	feed(0, NUMBERS);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
 /* K3 */
 static void
 what_a_poll_has_found_waits_for_the_next_task(void **state)
@@ -282,6 +295,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TESTS(numbers_are_received_in_order),
 		TESTS(interrupt_wakes_a_worker_that_sleeps),
+		TESTS(device_that_cannot_be_watched_is_polled),
 		TESTS(what_a_poll_has_found_waits_for_the_next_task),
 		TESTS(unplugged_device_says_so_behind_what_came),
 		TESTS(close_and_alert_wake_the_waiter),
