@@ -568,6 +568,42 @@ interrupt_that_is_refused_is_undone(void **state)
 	close_sleeping(rxq);
 }
 
+/* Calls until ethdev refuses to tell of events; 0: it does not. */
+static unsigned int refused_call;
+
+int
+__real_rte_eth_dev_callback_register(uint16_t port,
+				     enum rte_eth_event_type event,
+				     rte_eth_dev_cb_fn call, void *arg);
+int
+__wrap_rte_eth_dev_callback_register(uint16_t port,
+				     enum rte_eth_event_type event,
+				     rte_eth_dev_cb_fn call, void *arg);
+
+int
+__wrap_rte_eth_dev_callback_register(uint16_t port,
+				     enum rte_eth_event_type event,
+				     rte_eth_dev_cb_fn call, void *arg)
+{
+	if (refused_call != 0 && --refused_call == 0)
+		return -ENOMEM;
+	return __real_rte_eth_dev_callback_register(port, event, call, arg);
+}
+
+static void
+port_that_cannot_be_watched_is_refused(void **state)
+{
+	unsigned int i;
+
+	for (i = 1; i <= 2; i++) {
+		refused_call = i;
+		rte_errno = 0;
+		assert_null(weir_rxq_create(rig.rt, ports[0], 0, 0, 32));
+		assert_int_equal(rte_errno, ENOMEM);
+	}
+	weir_rxq_free(open_rxq(32));
+}
+
 static int
 start(void **state)
 {
@@ -594,6 +630,7 @@ main(void)
 		PORTS_TESTS(
 			queues_that_share_an_interrupt_do_not_sleep_by_it_together),
 		PORTS_TESTS(interrupt_that_is_refused_is_undone),
+		PORTS_TEST(port_that_cannot_be_watched_is_refused, 1),
 	};
 
 	return cmocka_run_group_tests(tests, start, unit_eal_teardown);
