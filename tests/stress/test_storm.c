@@ -350,19 +350,19 @@ change(struct rand_state *rand)
 	};
 	unsigned int k = rand_below(rand, PLACES);
 	unsigned int other = (k + 1 + rand_below(rand, PLACES - 1)) % PLACES;
+	int rc;
 
 	switch (rand_below(rand, 4)) {
 	case 0:
-		weir_worker_park_set(rig.rt, k,
-				     parks[rand_below(rand, RTE_DIM(parks))]);
-		return 0;
+		return weir_worker_park_set(
+			rig.rt, k, parks[rand_below(rand, RTE_DIM(parks))]);
 	case 1:
-		/* -EINVAL: nobody is there. */
-		weir_source_move(
+		rc = weir_source_move(
 			weir_event_source(
 				storm.events[rand_below(rand, EVENTS)]),
 			rig.rt, k);
-		return 0;
+		/* Nobody is there. */
+		return rc == -EINVAL ? 0 : rc;
 	default:
 		if (!weir_worker_is_active(rig.rt, k))
 			return weir_worker_add(rig.rt, stress_lcore(k));
