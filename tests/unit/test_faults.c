@@ -14,10 +14,15 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+#include <rte_ring.h>
 
 #include "rig.h"
 #include "topology/topology.h"
+#include "weir_event.h"
+#include "weir_fd.h"
 #include "weir_null.h"
+#include "weir_ring.h"
+#include "weir_skeleton.h"
 #include "weir_source_driver.h"
 
 /* Allocations that are still granted, and how many were asked for. */
@@ -188,27 +193,154 @@ spawn_without_memory_in_a_task_changes_nothing(void **state)
 	end_waiting_tasks(end.n);
 }
 
+static struct rte_ring *ring;
+
+#define SOURCE(name, ...)                                         \
+	static void *make_##name(void)                            \
+	{                                                         \
+		return weir_##name##_create(rig.rt, __VA_ARGS__); \
+	}                                                         \
+	static void free_##name(void *source)                     \
+	{                                                         \
+		weir_##name##_free(source);                       \
+	}
+
+SOURCE(null, 0)
+SOURCE(event, 0)
+SOURCE(ring_rx, ring, 0, 0)
+SOURCE(ring_tx, ring, 0)
+SOURCE(skeleton, 0)
+SOURCE(fd_set, 0, 0)
+
 static void
 source_without_memory_is_not_made(void **state)
 {
-	struct weir_null *null;
+	static const struct {
+		void *(*make)(void);
+		void (*free)(void *source);
+	} rows[] = {
+		{ make_null, free_null },
+		{ make_event, free_event },
+		{ make_ring_rx, free_ring_rx },
+		{ make_ring_tx, free_ring_tx },
+		{ make_skeleton, free_skeleton },
+		{ make_fd_set, free_fd_set },
+	};
+	unsigned int i;
 	size_t before;
+	void *source;
 	uint32_t n;
 
-	before = rig_heap_in_use();
+	ring = rte_ring_create("test", 64, SOCKET_ID_ANY, 0);
+	assert_non_null(ring);
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		before = rig_heap_in_use();
+		for (n = 0;; n++) {
+			grant(n);
+			rte_errno = 0;
+			source = rows[i].make();
+			if (source != NULL)
+				break;
+			assert_int_equal(rte_errno, ENOMEM);
+			assert_int_equal(rig_heap_in_use(), before);
+		}
+		/* Itself, and the array that it is in. */
+		assert_int_equal(n, 2);
+		grant(UINT32_MAX);
+		rows[i].free(source);
+	}
+	rte_ring_free(ring);
+}
+
+static void
+source_without_memory_stays_where_it_is(void **state)
+{
+	struct weir_null *null = weir_null_create(rig.rt, 1);
+	size_t before = rig_heap_in_use();
+	struct weir_source *source;
+	uint32_t n;
+	int rc;
+
+	assert_non_null(null);
+	source = weir_null_source(null);
 	for (n = 0;; n++) {
 		grant(n);
-		rte_errno = 0;
-		null = weir_null_create(rig.rt, 0);
-		if (null != NULL)
+		rc = weir_source_move(source, rig.rt, 0);
+		if (rc == 0)
 			break;
-		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(rc, -ENOMEM);
+		assert_int_equal(weir_source_worker(source), 1);
 		assert_int_equal(rig_heap_in_use(), before);
 	}
-	/* Itself, and the array that it is in. */
+	/* An array for each of the two workers. */
 	assert_int_equal(n, 2);
+	assert_int_equal(weir_source_worker(source), 0);
 	grant(UINT32_MAX);
 	weir_null_free(null);
+}
+
+static void
+worker_without_memory_for_its_heir_stays(void **state)
+{
+	struct weir_null *null = weir_null_create(rig.rt, 1);
+	size_t before = rig_heap_in_use();
+	struct weir_source *source;
+	uint32_t n;
+	int rc;
+
+	assert_non_null(null);
+	source = weir_null_source(null);
+	for (n = 0;; n++) {
+		grant(n);
+		rc = weir_worker_retire(rig.rt, 1, 0);
+		if (rc == 0)
+			break;
+		assert_int_equal(rc, -ENOMEM);
+		assert_true(weir_worker_is_active(rig.rt, 1));
+		assert_int_equal(weir_source_worker(source), 1);
+		assert_int_equal(rig_heap_in_use(), before);
+	}
+	assert_int_equal(n, 2);
+	assert_false(weir_worker_is_active(rig.rt, 1));
+	assert_int_equal(weir_source_worker(source), 0);
+	grant(UINT32_MAX);
+	weir_null_free(null);
+}
+
+#define ONESHOTS 1024
+static void
+oneshot_without_memory_is_not_made(void **state)
+{
+	struct weir_oneshot_tx *txs[ONESHOTS];
+	struct weir_oneshot_rx *rxs[ONESHOTS];
+	unsigned int n, i;
+	uint64_t v;
+	int rc;
+
+	grant(0);
+	for (n = 0;; n++) {
+		assert_in_range(n, 0, ONESHOTS - 1);
+		rc = weir_oneshot_create(rig.rt, sizeof(v), NULL, &txs[n],
+					 &rxs[n]);
+		if (rc < 0)
+			break;
+	}
+	assert_int_equal(rc, -ENOMEM);
+	assert_int_not_equal(n, 0);
+	/* Those that are there can do without. */
+	for (i = 0; i < n; i++) {
+		v = i;
+		assert_int_equal(weir_oneshot_send(txs[i], &v), 0);
+	}
+	for (i = 0; i < n; i++) {
+		assert_int_equal(weir_oneshot_try_recv(rxs[i], &v), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(
+		weir_oneshot_create(rig.rt, sizeof(v), NULL, &txs[0], &rxs[0]),
+		0);
+	weir_oneshot_tx_drop(txs[0]);
+	weir_oneshot_rx_drop(rxs[0]);
 }
 
 static void
@@ -449,6 +581,9 @@ main(void)
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 1),
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
 		TEST(source_without_memory_is_not_made, 1),
+		TEST(source_without_memory_stays_where_it_is, 2),
+		TEST(worker_without_memory_for_its_heir_stays, 2),
+		TEST(oneshot_without_memory_is_not_made, 1),
 		TEST(token_without_memory_is_not_made, 1),
 		TEST(channel_without_memory_takes_no_value, 1),
 		TEST(set_without_memory_takes_no_task, 1),
