@@ -271,6 +271,8 @@ shutdown_ends_the_waiter_and_closes_the_source(void **state)
 	rte_errno = 0;
 	assert_null(weir_null_create(rig.rt, 0));
 	assert_int_equal(rte_errno, ESHUTDOWN);
+	assert_int_equal(weir_source_move(weir_null_source(null), rig.rt, 0),
+			 -ESHUTDOWN);
 	/* teardown() frees the source after the shutdown. */
 }
 
