@@ -95,6 +95,19 @@ __wrap_weir__topology_locate(struct place *places, unsigned int n)
 	__real_weir__topology_locate(places, n);
 }
 
+static bool no_memory;
+
+void *
+__real_rte_zmalloc(const char *type, size_t size, unsigned int align);
+void *
+__wrap_rte_zmalloc(const char *type, size_t size, unsigned int align);
+
+void *
+__wrap_rte_zmalloc(const char *type, size_t size, unsigned int align)
+{
+	return no_memory ? NULL : __real_rte_zmalloc(type, size, align);
+}
+
 static struct weir_rxq *rxqs[PORTS];
 static struct weir_lcore_map_source sources[PORTS];
 static char error[256];
@@ -383,6 +396,20 @@ step_that_fails_is_undone(void **state)
 }
 
 static void
+change_without_memory_is_refused(void **state)
+{
+	struct weir_lcore_map_change change = { 9, 9, 9 };
+
+	no_memory = true;
+	assert_int_equal(apply(FAR_MAP, &change), -ENOMEM);
+	no_memory = false;
+	assert_string_equal(error, "no memory for the change");
+	assert_int_equal(change.added, 9);
+	assert_string_equal(describe(), "0:1,0 1:1,1");
+	expect_change(FAR_MAP, 1, 2, 1, "1:1 2:0,0,1");
+}
+
+static void
 what_cannot_be_undone_is_told(void **state)
 {
 	good_steps = 2;
@@ -600,6 +627,7 @@ main(void)
 		TEST(lcore_that_is_busy_is_not_taken),
 		TEST(queue_without_a_source_is_only_counted_on),
 		TEST(step_that_fails_is_undone),
+		TEST(change_without_memory_is_refused),
 		TEST(what_cannot_be_undone_is_told),
 		TEST(change_is_refused_where_it_could_not_end),
 		TEST(map_is_compared_with_eal),
