@@ -16,6 +16,32 @@
 #include "scratch.h"
 #include "weir_lcore_map.h"
 
+/* How many more requests for memory succeed; negative: all. */
+static int memory_left = -1;
+
+static bool
+no_memory(void)
+{
+	if (memory_left == 0) {
+		errno = ENOMEM;
+		return true;
+	}
+	memory_left -= memory_left > 0;
+	return false;
+}
+
+#define WRAP(name, parameters, arguments)                            \
+	void *__real_##name parameters;                              \
+	void *__wrap_##name parameters;                              \
+	void *__wrap_##name parameters                               \
+	{                                                            \
+		return no_memory() ? NULL : __real_##name arguments; \
+	}
+
+WRAP(malloc, (size_t size), (size))
+WRAP(calloc, (size_t n, size_t size), (n, size))
+WRAP(realloc, (void *old, size_t size), (old, size))
+
 static struct weir_lcore_map *
 read_map(const char *text)
 {
@@ -387,6 +413,56 @@ files_are_read_and_named(void **state)
 	assert_null(weir_lcore_map_load("/nosuch/map", NULL, 0));
 }
 
+/* Each array grows, and more than once. */
+#define LARGE_MAP                                       \
+	"lcore 1 cpus=1-3 rx=0.0-2\nlcore 2\nlcore 3\n" \
+	"port 0 81:00.0\nport 1 none\nport 2 none\n"
+
+static void
+without_memory_no_map_is_parsed(void **state)
+{
+	struct weir_lcore_map *map;
+	char error[256];
+	int n;
+
+	for (n = 0;; n++) {
+		memory_left = n;
+		rte_errno = 0;
+		map = weir_lcore_map_parse(LARGE_MAP, error, sizeof(error));
+		memory_left = -1;
+		if (map != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_non_null(strstr(error, "no memory for "));
+	}
+	weir_lcore_map_free(map);
+	/* The map and its parser, and what they grow by. */
+	assert_in_range(n, 6, 100);
+}
+
+static void
+without_memory_no_map_is_loaded(void **state)
+{
+	struct weir_lcore_map *map;
+	char name[SCRATCH_NAME_MAX], error[256];
+	int n;
+
+	write_file(name, LARGE_MAP, strlen(LARGE_MAP));
+	for (n = 0;; n++) {
+		memory_left = n;
+		rte_errno = 0;
+		map = weir_lcore_map_load(name, error, sizeof(error));
+		memory_left = -1;
+		if (map != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(strncmp(error, name, strlen(name)), 0);
+	}
+	unlink(name);
+	weir_lcore_map_free(map);
+	assert_in_range(n, 7, 100);
+}
+
 int
 main(void)
 {
@@ -401,6 +477,8 @@ main(void)
 		cmocka_unit_test(what_is_written_is_read_as_the_same_map),
 		cmocka_unit_test(text_is_told_from_names_of_files),
 		cmocka_unit_test(files_are_read_and_named),
+		cmocka_unit_test(without_memory_no_map_is_parsed),
+		cmocka_unit_test(without_memory_no_map_is_loaded),
 	};
 
 	weir_lcore_map_free(NULL);
