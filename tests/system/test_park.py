@@ -13,7 +13,7 @@ FRAMES = 300
 IDLE_SECONDS = 2
 # Of a CPU. Usually a tenth of that; a busy machine makes each wake-up dearer.
 MOST_IDLE = 0.05
-TRIES = 5  # a host that is busy makes each wake-up dearer
+TRIES = 5  # on a host that is busy, which gives a poller less of it
 LEAST_BUSY = 0.2
 
 
@@ -66,8 +66,11 @@ def poll_is_not_idle(rng):
     """That the others' CPU time can be seen at all."""
     with two_taps("poll", 1) as (testpmd, sockets, _):
         exchange(make_packets(rng, FRAMES), *sockets)
-        share = share_of_cpu(testpmd.process.pid)
-        check(share > LEAST_BUSY, f"a worker that polls uses {share:.2%}")
+        shares = []
+        while not shares or shares[-1] <= LEAST_BUSY:
+            check(len(shares) < TRIES, "a worker that polls uses "
+                  + ", ".join(f"{s:.2%}" for s in shares) + " of a CPU")
+            shares.append(share_of_cpu(testpmd.process.pid))
         testpmd.stop().check_clean()
 
 
