@@ -289,7 +289,10 @@ struct stress {
 	uint64_t seed;
 };
 
-/* What worker.c does around its sleep, with dice in place of work. */
+/*
+ * What worker.c does around its sleep, with dice in place of work; and on and on until
+ * somebody has been claimed.
+ */
 static void
 work(struct stress *s, unsigned int bit, struct rand_state *r)
 {
@@ -298,10 +301,12 @@ work(struct stress *s, unsigned int bit, struct rand_state *r)
 	bool is_searching;
 	uint32_t i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS || rig_get(&s->claims) == 0; i++) {
 		is_searching = rand_below(r, 4) == 0 &&
 			       weir__idle_start_searching(idle);
 		weir__idle_sleep(idle, bit, is_searching);
+		if (rand_below(r, 32) == 0)
+			sched_yield();
 		patience = rand_below(r, 30);
 		while (!weir__idle_claimed(idle, bit) && patience > 0)
 			patience--;
@@ -312,8 +317,6 @@ work(struct stress *s, unsigned int bit, struct rand_state *r)
 		}
 		if (is_searching)
 			weir__idle_stop_searching(idle);
-		if (rand_below(r, 32) == 0)
-			sched_yield();
 	}
 	rig_add(&s->done, 1);
 }
