@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #define LINE_BEGIN "weir-lcores: "
@@ -18,6 +19,8 @@
 
 #define WORDS_MAX 64
 #define TEXT_MAX 4000
+/* So much of a long list of ports is quoted. */
+#define QUOTE_MAX 32
 
 static bool
 is_known_word(char **words, const char *text)
@@ -85,6 +88,54 @@ check_options(const struct options *o, char **words)
 	fuzz_check(o->help || o->command != COMMAND_SUGGEST || o->ports.n > 0);
 }
 
+/* Is it at the text's begin, and the mark behind it? */
+static bool
+quotes(const char *text, const char *word, size_t most, const char *mark)
+{
+	for (; *word != '\0' && most > 0; word++, text++, most--)
+		if (*text != *word &&
+		    !(iscntrl((unsigned char)*word) && *text == '?'))
+			return false;
+	return strncmp(text, mark, strlen(mark)) == 0;
+}
+
+static bool
+quotes_value(const char *text, const char *value)
+{
+	return quotes(text, value, SIZE_MAX, ": ") ||
+	       quotes(text, value, QUOTE_MAX, "...: ");
+}
+
+/* "WORD: ", or "--NAME VALUE: ", whatever was written of the name. */
+static bool
+quotes_a_word(const char *text, char **words)
+{
+	const char *value =
+		strncmp(text, "--", 2) == 0 ? strchr(text, ' ') : NULL;
+	const char *equals;
+
+	for (; *words != NULL; words++) {
+		equals = strchr(*words, '=');
+		if (quotes(text, *words, SIZE_MAX, ": ") ||
+		    (value != NULL && quotes_value(value + 1, *words)) ||
+		    (value != NULL && equals != NULL &&
+		     quotes_value(value + 1, equals + 1)))
+			return true;
+	}
+	return false;
+}
+
+static void
+check_refusal(const char *line, char **words)
+{
+	line_check(line);
+	line += strlen(LINE_BEGIN);
+	if (words[1] == NULL)
+		fuzz_check(strncmp(line, "needs a command: ", 17) == 0);
+	else
+		fuzz_check(quotes_a_word(line, words + 1));
+}
+
 static int
 take_words(struct fuzz_input *in, char **words)
 {
@@ -124,7 +175,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(line[0] == '\0');
 		check_options(&options, words);
 	} else {
-		line_check(line);
+		check_refusal(line, words);
 	}
 	free(line);
 	for (i = 0; i < argc; i++)
