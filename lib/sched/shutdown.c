@@ -103,17 +103,31 @@ entries_left(const struct weir_runtime *rt)
 	return n;
 }
 
-/* Step 3 for one worker, and for those whose successor it is. */
+/* Is it the place of a node where nobody is, nor comes after anybody who was? */
+static bool
+is_deserted(const struct worker *place)
+{
+	return !worker_active(place) && idle_workers(&place->node->idle) == 0;
+}
+
+/*
+ * Step 3 for one worker, and for those whose successor it is. Nothing is bound to a place
+ * whose lcore is still spare; but its node may have tasks, for which functions may wait
+ * that block others' threads (handoff.c, C3).
+ */
 static void
 end_tasks_of(struct worker *w)
 {
 	const struct weir_runtime *rt = w->rt;
+	const struct worker *v;
 	unsigned int i;
 
-	for (i = 0; i < rt->nb_workers; i++)
-		if (weir__worker_for(rt, i) == w)
+	for (i = 0; i < rt->nb_workers; i++) {
+		v = weir__worker_for(rt, i);
+		if (v == w || is_deserted(v))
 			weir__owned_shutdown(&rt->workers[i]->node->home, i,
 					     &w->live);
+	}
 }
 
 /* Steps 3 to 6, on a worker that has left its loop. */

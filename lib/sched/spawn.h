@@ -179,7 +179,8 @@ static inline bool
 spawn_is_late(const struct core *c, const struct node *home,
 	      const struct weir_spawn_attr *attr)
 {
-	return unlikely(c == NULL || attr->affinity == WEIR_AFFINITY_WORKER) &&
+	return unlikely(c == NULL || attr->affinity == WEIR_AFFINITY_WORKER ||
+			(attr->node_plus_1 != 0 && home != c->worker->node)) &&
 	       weir__owned_closed_since(&home->home.owned);
 }
 

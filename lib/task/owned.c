@@ -9,8 +9,9 @@
  * O2 A spawner that finds `closed` begins no task. Else shutdown finds the task:
  *    - a worker that spawns goes through the cells itself later, when it has seen
  *      that they are closed, and so does the last one, after all others;
- *    - any other thread, and a worker that binds a task to another, which may have
- *      looked already, asks again behind a fence, and then ends the task itself.
+ *    - any other thread, and a worker that binds a task to another or gives it
+ *      another node, where those who are there may have looked already, asks again
+ *      behind a fence, and then ends the task itself.
  * O3 Cells are memory of the node's until the end, so a word can be read, and swapped
  *    if it has OWNED, whatever has become of the task meanwhile. What was read is the
  *    same task's, or the swap fails; or it is another's of the same place, which is to

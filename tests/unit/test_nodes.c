@@ -767,6 +767,55 @@ test_shutdown_ends_bound_tasks_of_a_worker_that_came_back(void **state)
 	assert_int_equal(atomic_u32_load(&drops, RELAXED), 1);
 }
 
+static struct weir_join *awaited;
+static struct atomic_u32 blocked;
+
+static void
+await_task(void *arg)
+{
+	atomic_u32_store(&blocked, 1, RELEASE);
+	weir_join_wait(awaited, NULL);
+}
+
+static int
+block_for_task(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(await_task, NULL);
+}
+
+/* Of a node whose lcores are all spare still; no worker can go before it has ended. */
+static void
+test_shutdown_ends_a_task_that_a_blocked_thread_waits_for(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block for a task",
+		.poll = block_for_task,
+	};
+	const struct weir_spawn_attr there = { .node_plus_1 = 2 };
+	const unsigned int spare = FAR_WORKER + 1;
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.nb_workers = FAR_WORKER;
+	o.spare_lcores = &spare;
+	o.nb_spare_lcores = 1;
+	o.task_cells = 1024;
+	rt = weir_runtime_create(&o);
+	assert_non_null(rt);
+	atomic_u32_store(&ran, 0, RELAXED);
+	atomic_u32_store(&drops, 0, RELAXED);
+	atomic_u32_store(&blocked, 0, RELAXED);
+	awaited = weir_task_spawn(rt, &wait_ops, NULL, &there);
+	wait_for(&ran, 1, "the task of the node without workers");
+	weir_join_detach(weir_task_spawn(rt, &ops, NULL, NULL));
+	wait_for(&blocked, 1, "the function that waits for it");
+	assert_int_equal(
+		weir_runtime_shutdown(rt, DEADLINE_S * UINT64_C(1000), NULL),
+		0);
+	assert_int_equal(atomic_u32_load(&drops, RELAXED), 1);
+	weir_runtime_free(rt);
+}
+
 int
 main(void)
 {
@@ -792,6 +841,8 @@ main(void)
 		cmocka_unit_test(test_shutdown_ends_the_tasks_of_all_nodes),
 		cmocka_unit_test(
 			test_shutdown_ends_bound_tasks_of_a_worker_that_came_back),
+		cmocka_unit_test(
+			test_shutdown_ends_a_task_that_a_blocked_thread_waits_for),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
