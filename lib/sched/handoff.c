@@ -29,7 +29,6 @@
 #include <errno.h>
 
 #include <rte_cycles.h>
-#include <rte_lcore.h>
 
 #include "sched/handoff.h"
 #include "sched/scheduler.h"
@@ -180,9 +179,9 @@ weir__handoff_idle(struct core *c)
 	return idle;
 }
 
-/* Moves those that are blocked to where the calling thread was (C5). */
+/* Moves those that are blocked to where a standby thread was (C5). With the mutex. */
 static void
-swap_cpus(struct handoff *h, const rte_cpuset_t *cpus)
+swap_cpus(struct handoff *h)
 {
 	struct blocked *b;
 
@@ -191,7 +190,7 @@ swap_cpus(struct handoff *h, const rte_cpuset_t *cpus)
 			continue;
 		b->moved = true;
 		/* Not being moved costs speed only. */
-		pthread_setaffinity_np(b->thread, sizeof(*cpus), cpus);
+		pthread_setaffinity_np(b->thread, sizeof(h->away), &h->away);
 	}
 }
 
@@ -211,7 +210,8 @@ standby(void *arg)
 		return;
 	}
 	h->taken = true;
-	swap_cpus(h, &own);
+	h->away = own;
+	swap_cpus(h);
 	pthread_mutex_unlock(&h->mutex);
 	rte_thread_set_affinity(&cpus);
 	adopt(c);
@@ -242,6 +242,9 @@ leave(struct core *c, struct blocked *me)
 	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);
 	w->handoff.nb_blocked++;
 	given = give(w);
+	/* Who claims has been away, so there was a standby thread. */
+	if (given)
+		swap_cpus(&w->handoff);
 	pthread_mutex_unlock(&w->handoff.mutex);
 	if (!given)
 		rc = weir__blocking_drive(w->rt, standby, c);

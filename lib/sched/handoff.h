@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include <rte_lcore.h>
+
 struct core;
 
 /* What a thread that drives a core is. */
@@ -27,6 +29,7 @@ struct handoff {
 	pthread_mutex_t mutex;
 	bool taken; /* a thread drives the core, or is being given it */
 	unsigned int nb_blocked;
+	rte_cpuset_t away; /* where the last standby thread came from */
 	TAILQ_HEAD(, blocked) blocked;
 	TAILQ_HEAD(, claim) claims; /* first come, first served */
 };

@@ -650,6 +650,61 @@ blocked_thread_and_driver_swap_their_cpus(void **state)
 	assert_true(s.on_pool_cpus);
 }
 
+/* Waits in its poll, and blocks then. */
+struct gate {
+	struct atomic_u32 in;
+	struct atomic_u32 open;
+	struct door door;
+};
+
+static int
+gate_poll(struct weir_context *ctx, void *state)
+{
+	struct gate *g = *(struct gate **)state;
+
+	rig_set(&g->in, 1);
+	rig_wait_until(rig_get(&g->open));
+	return weir_block_in_place(wait_at, &g->door);
+}
+
+static const struct weir_task_ops gate_ops = {
+	.name = "gate",
+	.state_size = sizeof(struct gate *),
+	.poll = gate_poll,
+};
+
+/* C5, also where the core goes to one who comes back, and to no other thread. */
+static void
+thread_that_blocks_leaves_the_cpus_to_one_who_claims(void **state)
+{
+	rte_cpuset_t lcore = rte_lcore_cpuset(rte_get_next_lcore(-1, 1, 0));
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct gate g = { 0 }, *gate = &g;
+	struct weir_join *first, *second;
+	struct visit_result r;
+	const void *before;
+	struct door d;
+
+	if (CPU_COUNT(&lcore) == 1)
+		unit_skip("the process has one CPU");
+	first = block_at(&d);
+	second = weir_task_spawn(rig.rt, &gate_ops, &gate, &attr);
+	assert_non_null(second);
+	rig_wait_until(rig_get(&g.in));
+	before = end_of_claims();
+	rig_set(&d.open, 1);
+	rig_wait_until(end_of_claims() != before);
+	rig_set(&g.open, 1);
+	rig_wait_until(rig_get(&g.door.in));
+	assert_true(runs_on(g.door.thread, &pool_cpus));
+	assert_int_equal(rig_join(first, &r), 0);
+	assert_true(runs_on(r.after, &lcore));
+	rig_set(&g.door.open, 1);
+	assert_int_equal(rig_join(second, NULL), 0);
+}
+
 static void
 call_nested(void *arg)
 {
@@ -994,6 +1049,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			blocked_thread_and_driver_swap_their_cpus, setup_cpus,
 			rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			thread_that_blocks_leaves_the_cpus_to_one_who_claims,
+			setup_cpus, rig_teardown),
 		RIG_TESTS(nested_call_just_runs),
 		RIG_TEST(plain_thread_just_runs_it, 1),
 		RIG_TESTS(function_may_wait_for_tasks),
