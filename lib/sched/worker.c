@@ -299,10 +299,12 @@ send_back_resumed(struct core *c, struct task *t)
 static void
 settle(struct core *c, struct task *t)
 {
-	if (likely(task_give_turn_back(t)))
+	if (likely(task_give_turn_back(t))) {
 		task_chain_add(&c->deferred, t);
-	else
-		weir__task_end(t, -ECANCELED, 1, c->ctx.live);
+		return;
+	}
+	task_take_turn(t);
+	weir__task_end(t, -ECANCELED, 1, c->ctx.live);
 }
 
 void
@@ -363,6 +365,9 @@ next_behind(struct core *c, struct task *looks_again, bool *resumed)
 		c->lifo = NULL;
 		c->from_slot = true;
 	}
+	/* It waits for its turn as one in a queue does: who asks is told so. */
+	if (looks_again != NULL)
+		task_keep_turn(looks_again, task_polls(looks_again));
 	c->behind = looks_again;
 	c->behind_from_slot = from_slot;
 	/* Another thread had the core meanwhile, and ran it (handoff.c). */

@@ -57,6 +57,13 @@ task_keep_turn(struct task *t, uint32_t polls)
 	atomic_u32_store(&t->polls, polls | TASK_KEPT, RELAXED);
 }
 
+/* It has its turn, which may be its end: it is in no queue any more. */
+static inline void
+task_take_turn(struct task *t)
+{
+	atomic_u32_store(&t->polls, task_polls(t) & ~TASK_KEPT, RELAXED);
+}
+
 /* N2. False: it was cancelled, so its turn, or its end, must come here (N3). */
 static inline bool
 task_give_turn_back(struct task *t)
@@ -121,6 +128,7 @@ task_begin(struct task *t, const struct weir_context *ctx, bool kept)
 	case STATE_RUN_POLL:
 		return true;
 	case STATE_RUN_CANCEL:
+		task_take_turn(t);
 		weir__task_end(t, -ECANCELED, 1, ctx->live);
 		break;
 	case STATE_RUN_FREE:

@@ -237,19 +237,21 @@ block_in_drop(void *state)
 static void
 task_stuck_in_drop_is_named(void **state)
 {
-	struct weir_task_ops ended = rig_done_ops, waiting = rig_wait_ops;
-	const struct weir_task_ops *kinds[] = { &ended, &waiting };
+	struct weir_task_ops ended = rig_done_ops, waiting = rig_wait_ops,
+			     yielding = rig_yield_ops;
+	const struct weir_task_ops *kinds[] = { &ended, &waiting, &yielding };
 	struct weir_shutdown_report report;
 	struct weir_join *join;
 	unsigned int i;
 
 	ended.drop = block_in_drop;
 	waiting.drop = block_in_drop;
+	yielding.drop = block_in_drop;
 	for (i = 0; i < RTE_DIM(kinds); i++) {
 		if (i > 0)
 			rig_setup(state);
 		join = rig_spawn(rig.rt, kinds[i], &rig.told);
-		rig_wait_until(rig_get(&rig.log.polls) == 1);
+		rig_wait_until(rig_get(&rig.log.polls) >= 1);
 		assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL),
 				 -ETIMEDOUT);
 		rig_wait_until(rig_get(&rig.log.drops) == 1);
@@ -265,6 +267,56 @@ task_stuck_in_drop_is_named(void **state)
 		rig_runtime_free(rig.rt);
 		rig.rt = NULL;
 	}
+}
+
+/* Spawns a child and awaits it, for which it looks behind the child's turn. */
+struct parent {
+	struct rig_state *told;
+	struct weir_join *child;
+};
+
+static int
+parent_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	int rc;
+
+	if (p->child == NULL)
+		p->child = weir_task_spawn(weir_context_runtime(ctx),
+					   &rig_block_ops, p->told, NULL);
+	rc = weir_join_poll(ctx, p->child, NULL);
+	if (rc == WEIR_PENDING)
+		return rc;
+	p->child = NULL;
+	return WEIR_DONE;
+}
+
+static void
+parent_drop(void *state)
+{
+	weir_join_detach(((struct parent *)state)->child);
+}
+
+static void
+parent_that_looks_behind_a_stuck_child_is_not_named_first(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "parent",
+		.state_size = sizeof(struct parent),
+		.poll = parent_poll,
+		.drop = parent_drop,
+	};
+	struct parent p = { .told = &rig.told };
+	struct weir_shutdown_report report;
+
+	weir_join_detach(weir_task_spawn(rig.rt, &ops, &p, NULL));
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, &report), -ETIMEDOUT);
+	rig_set(&rig.go, 1);
+	assert_int_equal(report.live_tasks, 2);
+	assert_int_equal(report.nb_running, 1);
+	assert_string_equal(report.tasks[0].name, rig_block_ops.name);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
 }
 
 /* With its only worker stuck, the others wait for one of many. */
@@ -568,6 +620,9 @@ main(void)
 		RIG_TESTS(stuck_task_times_out_and_is_reported),
 		RIG_TESTS(bound_tasks_are_dropped_by_their_worker),
 		RIG_TESTS(task_stuck_in_drop_is_named),
+		RIG_TEST(
+			parent_that_looks_behind_a_stuck_child_is_not_named_first,
+			1),
 		RIG_TEST(stuck_task_is_named_before_those_that_wait_for_it, 1),
 		RIG_TESTS(spawning_in_drop_is_refused),
 		RIG_TESTS(tasks_that_await_each_other_do_not_leak),
