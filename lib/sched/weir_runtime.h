@@ -344,7 +344,8 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
  * without the calling thread: its tasks, the one woken last among them, and its
  * sources pass to another thread. When the function has returned, the thread
  * gets the worker back once the task that runs then has returned from poll, and
- * goes on with the poll it is in.
+ * those, some twenty at most, whose turns come right behind it, and goes on with
+ * the poll it is in.
  *
  * The function must not use the task's weir_context. It is no part of the
  * worker: it may call weir_runtime_block_on() and weir_join_wait(). It has no
@@ -381,7 +382,8 @@ weir_worker_add(struct weir_runtime *rt, unsigned int lcore);
  * it go to the successor, until a worker comes back to its place; its other
  * tasks go to the node's inject queue. Nothing is lost. Returns when the lcore
  * is EAL's again, which takes as long as the task takes that runs there and
- * those that block its thread.
+ * those that block its thread (weir_block_in_place()), those included that begin
+ * to do so meanwhile.
  *
  * @return 0; -EINVAL when one of both is not a worker that runs; -ENOMEM, and
  * nothing has changed; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;
