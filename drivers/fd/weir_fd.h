@@ -102,7 +102,8 @@ weir_fd_create(struct weir_fd_set *set, int fd, unsigned int flags);
  * Takes it out of its set: whoever waits is woken, and every wait, now and later,
  * gives the error. A second call changes nothing.
  *
- * @param error  Positive errno, for example ECANCELED; EINVAL stands in for any other number.
+ * @param error  Positive errno, for example ECANCELED; EINVAL stands in for any
+ *               other number.
  *
  * Any thread. The fd stays open: a task may be just reading from it.
  */

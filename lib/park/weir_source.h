@@ -56,7 +56,8 @@ weir_source_stats_get(const struct weir_source *source,
  * gives the error, once it has given out what had been received before. A
  * second call changes nothing.
  *
- * @param error  Positive errno, for example ENODEV; EINVAL stands in for any other number.
+ * @param error  Positive errno, for example ENODEV; EINVAL stands in for any
+ *               other number.
  *
  * Any thread. When it returns, no thread is inside the driver's poll, and the
  * home worker does not sleep on the source; it is woken for that.
@@ -68,7 +69,8 @@ weir_source_close(struct weir_source *source, int error);
  * Tells the waiter something without ending the source: the next wait gives
  * the error once, and later ones go on as before.
  *
- * @param error  Positive errno, for example ENETDOWN; EINVAL stands in for any other number.
+ * @param error  Positive errno, for example ENETDOWN; EINVAL stands in for any
+ *               other number.
  *
  * Any thread.
  */

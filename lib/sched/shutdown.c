@@ -103,7 +103,7 @@ entries_left(const struct weir_runtime *rt)
 	return n;
 }
 
-/* Is it the place of a node where nobody is, nor comes after anybody who was? */
+/* A place whose lcore is spare still (else its successor is asked for), where nobody is. */
 static bool
 is_deserted(const struct worker *place)
 {

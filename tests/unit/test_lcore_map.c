@@ -13,34 +13,9 @@
 #include <rte_errno.h>
 
 #include "base/rand.h"
+#include "no_memory.h"
 #include "scratch.h"
 #include "weir_lcore_map.h"
-
-/* How many more requests for memory succeed; negative: all. */
-static int memory_left = -1;
-
-static bool
-no_memory(void)
-{
-	if (memory_left == 0) {
-		errno = ENOMEM;
-		return true;
-	}
-	memory_left -= memory_left > 0;
-	return false;
-}
-
-#define WRAP(name, parameters, arguments)                            \
-	void *__real_##name parameters;                              \
-	void *__wrap_##name parameters;                              \
-	void *__wrap_##name parameters                               \
-	{                                                            \
-		return no_memory() ? NULL : __real_##name arguments; \
-	}
-
-WRAP(malloc, (size_t size), (size))
-WRAP(calloc, (size_t n, size_t size), (n, size))
-WRAP(realloc, (void *old, size_t size), (old, size))
 
 static struct weir_lcore_map *
 read_map(const char *text)

@@ -16,6 +16,7 @@
 #include <rte_errno.h>
 
 #include "machines.h"
+#include "no_memory.h"
 #include "scratch.h"
 
 static char folder[SCRATCH_NAME_MAX];
@@ -38,36 +39,11 @@ remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* How many more requests for memory succeed; negative: all. */
-static int memory_left = -1;
-
-static bool
-no_memory(void)
-{
-	if (memory_left == 0) {
-		errno = ENOMEM;
-		return true;
-	}
-	memory_left -= memory_left > 0;
-	return false;
-}
-
-#define WRAP(type, fails, name, parameters, arguments)                \
-	type __real_##name parameters;                                \
-	type __wrap_##name parameters;                                \
-	type __wrap_##name parameters                                 \
-	{                                                             \
-		return no_memory() ? fails : __real_##name arguments; \
-	}
-
 typedef int
 filter(const struct dirent *entry);
 typedef int
 compare(const struct dirent **a, const struct dirent **b);
 
-WRAP(void *, NULL, malloc, (size_t size), (size))
-WRAP(void *, NULL, calloc, (size_t n, size_t size), (n, size))
-WRAP(void *, NULL, realloc, (void *old, size_t size), (old, size))
 WRAP(char *, NULL, strdup, (const char *text), (text))
 WRAP(FILE *, NULL, open_memstream, (char **text, size_t *size), (text, size))
 WRAP(int, -1, scandir,
