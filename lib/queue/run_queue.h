@@ -32,6 +32,11 @@
 #define RUN_QUEUE_NO_BATCH UINT32_MAX
 
 struct run_queue {
+	/*
+	 * Slot i is the owner's while free, and a thief's while it is claimed.
+	 * First, so that its address is the queue's and an index.
+	 */
+	struct atomic_ptr slots[RUN_QUEUE_SIZE] weir_cache_aligned;
 	/* Written by the owner and by thieves. steal:32 | real:32 */
 	struct atomic_u64 head weir_cache_aligned;
 	/* Written by the owner only, as most of this line. */
@@ -50,10 +55,6 @@ struct run_queue {
 	struct lock recall;	 /* held through a system call */
 	/* There is no other worker, nor will be: see run_queue.c, R5. */
 	bool alone;
-	/*
-	 * Slot i is the owner's while free, and a thief's while it is claimed.
-	 */
-	struct atomic_ptr slots[RUN_QUEUE_SIZE] weir_cache_aligned;
 };
 
 static_assert((RUN_QUEUE_SIZE & (RUN_QUEUE_SIZE - 1)) == 0, "power of two");

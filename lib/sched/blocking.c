@@ -343,7 +343,8 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		    const void *state)
 {
 	struct core *c = core_of(rt);
-	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
+	struct node *home =
+		c != NULL ? worker_of(c)->node : rt->workers[0]->node;
 	struct task *t;
 	int rc;
 

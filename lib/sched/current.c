@@ -81,7 +81,7 @@ weir__current_shutdown(struct weir_runtime *rt)
 		return;
 	rt->core_taken = true;
 	pthread_mutex_unlock(&rt->mutex);
-	weir__drive(rt->workers[0]->core, NULL, DRIVER_HOME);
+	weir__drive(&rt->workers[0]->core, NULL, DRIVER_HOME);
 	pthread_mutex_lock(&rt->mutex);
 	rt->core_taken = false;
 	pthread_cond_broadcast(&rt->changed);
@@ -97,7 +97,7 @@ weir__current_run(struct weir_runtime *rt, struct weir_join *join)
 	parker_init(&me.parker);
 	while (!weir_join_ended(join)) {
 		if (take_core(rt, &me)) {
-			weir__drive(rt->workers[0]->core, join, DRIVER_HOME);
+			weir__drive(&rt->workers[0]->core, join, DRIVER_HOME);
 			free_core(rt);
 			continue;
 		}

@@ -72,7 +72,7 @@ static void
 adopt(struct core *c)
 {
 	weir__core = c;
-	RTE_PER_LCORE(_lcore_id) = c->worker->lcore;
+	RTE_PER_LCORE(_lcore_id) = worker_of(c)->lcore;
 }
 
 /* Before another thread can have the core (C4). */
@@ -88,7 +88,7 @@ static void
 tell_stop(const struct core *c, enum driver driver)
 {
 	if (driver != DRIVER_HOME)
-		worker_hook(c->worker, thread_stop);
+		worker_hook(worker_of(c), thread_stop);
 }
 
 static void
@@ -127,7 +127,7 @@ give(struct worker *w)
 bool
 weir__handoff_pass(struct core *c, enum driver driver)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct claim mine;
 
 	tell_stop(c, driver);
@@ -147,16 +147,16 @@ weir__handoff_pass(struct core *c, enum driver driver)
 bool
 weir__handoff_settle(struct core *c, enum driver driver)
 {
-	struct handoff *h = &c->worker->handoff;
+	struct handoff *h = &worker_of(c)->handoff;
 	struct claim mine;
 
 	tell_stop(c, driver);
 	pthread_mutex_lock(&h->mutex);
 	while (driver != DRIVER_HOME || h->nb_blocked > 0) {
 		disown();
-		give(c->worker);
+		give(worker_of(c));
 		if (driver == DRIVER_HOME)
-			add_claim(c->worker, &mine);
+			add_claim(worker_of(c), &mine);
 		pthread_mutex_unlock(&h->mutex);
 		if (driver != DRIVER_HOME)
 			return false;
@@ -170,7 +170,7 @@ weir__handoff_settle(struct core *c, enum driver driver)
 bool
 weir__handoff_idle(struct core *c)
 {
-	struct handoff *h = &c->worker->handoff;
+	struct handoff *h = &worker_of(c)->handoff;
 	bool idle;
 
 	pthread_mutex_lock(&h->mutex);
@@ -199,8 +199,8 @@ static void
 standby(void *arg)
 {
 	struct core *c = arg;
-	struct handoff *h = &c->worker->handoff;
-	rte_cpuset_t own, cpus = rte_lcore_cpuset(c->worker->lcore);
+	struct handoff *h = &worker_of(c)->handoff;
+	rte_cpuset_t own, cpus = rte_lcore_cpuset(worker_of(c)->lcore);
 
 	pthread_getaffinity_np(pthread_self(), sizeof(own), &own);
 	pthread_mutex_lock(&h->mutex);
@@ -223,7 +223,7 @@ standby(void *arg)
 static int
 leave(struct core *c, struct blocked *me)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	bool given;
 	int rc = 0;
 
@@ -255,7 +255,7 @@ leave(struct core *c, struct blocked *me)
 static void
 come_back(struct core *c, struct blocked *me)
 {
-	struct handoff *h = &c->worker->handoff;
+	struct handoff *h = &worker_of(c)->handoff;
 	struct claim mine;
 	bool wait;
 
@@ -264,7 +264,7 @@ come_back(struct core *c, struct blocked *me)
 	wait = h->taken;
 	h->taken = true;
 	if (wait)
-		add_claim(c->worker, &mine);
+		add_claim(worker_of(c), &mine);
 	else
 		h->nb_blocked--;
 	pthread_mutex_unlock(&h->mutex);
@@ -299,13 +299,13 @@ weir_block_in_place(void (*fn)(void *arg), void *arg)
 		fn(arg);
 		return 0;
 	}
-	if (c->worker->rt->options.current_thread)
+	if (worker_of(c)->rt->options.current_thread)
 		return -ENOTSUP;
 	if (c->ctx.task == NULL)
 		return -EPERM;
 	rc = leave(c, &me);
 	if (rc == 0) {
-		blocked_in = c->worker->rt;
+		blocked_in = worker_of(c)->rt;
 		fn(arg);
 		blocked_in = outer;
 	}

@@ -68,8 +68,8 @@ static bool
 has_tasks(const struct core *c)
 {
 	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
-	       run_queue_len_owner(&c->worker->queue) > 0 ||
-	       inject_pending(&c->worker->inbox);
+	       run_queue_len_owner(&worker_of(c)->queue) > 0 ||
+	       inject_pending(&worker_of(c)->inbox);
 }
 
 /*
@@ -79,7 +79,7 @@ has_tasks(const struct core *c)
 static bool
 is_called(struct core *c)
 {
-	uint32_t wanted = worker_attention(c->worker);
+	uint32_t wanted = worker_attention(worker_of(c));
 
 	if (likely(wanted == 0))
 		return false;
@@ -95,13 +95,14 @@ poll_waiting(struct core *c)
 	bool timers;
 
 	weir__poll_sources(c, rte_rdtsc(), true);
-	timers = fire_timers(c->worker, c->now, &fired);
+	timers = fire_timers(worker_of(c), c->now, &fired);
 	if (has_tasks(c) || is_called(c))
 		return true;
 	/* It has moved some in the wheel, which is work. */
 	if (timers) {
-		timers_fetch(&c->worker->timers);
-		counter_add(&c->worker->counters, busy, rte_rdtsc() - c->now);
+		timers_fetch(&worker_of(c)->timers);
+		counter_add(&worker_of(c)->counters, busy,
+			    rte_rdtsc() - c->now);
 	}
 	return false;
 }
@@ -110,7 +111,7 @@ poll_waiting(struct core *c)
 static enum weir_park
 policy_now(const struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	enum weir_park park = atomic_u32_load(&w->park, RELAXED);
 	uint64_t idle = c->last_poll - c->idle_since;
@@ -129,7 +130,7 @@ policy_now(const struct core *c)
 static bool
 has_reason_to_wake(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	if (has_tasks(c) || weir__idle_claimed(&w->node->idle, w->idle_bit) ||
 	    is_called(c) || policy_now(c) != WEIR_PARK_INTERRUPT ||
@@ -170,7 +171,7 @@ sleep_bound(const struct worker *w)
 static void
 pause_until_next_poll(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 
 	weir__pause(rt->power_pause, c->last_poll + rt->max_poll_gap / 2);
 }
@@ -178,7 +179,7 @@ pause_until_next_poll(struct core *c)
 static void
 sleep_in_kernel(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
 	int timeout_ms = sleep_bound(w);
 	bool called = true;
@@ -234,7 +235,7 @@ rest(struct core *c)
 static void
 note_idleness(struct core *c)
 {
-	uint64_t polls = counter_get(&c->worker->counters, polls);
+	uint64_t polls = counter_get(&worker_of(c)->counters, polls);
 
 	if (polls == c->idle_polls)
 		return;
@@ -246,7 +247,7 @@ note_idleness(struct core *c)
 static void
 end_wait(struct core *c, uint64_t begin)
 {
-	bool was_short = c->now - begin < c->worker->rt->linger;
+	bool was_short = c->now - begin < worker_of(c)->rt->linger;
 
 	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
@@ -272,7 +273,7 @@ watch_inbox(const struct worker *w)
 static bool
 rescue_others(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 
 	if (likely(c->now < c->rescue_near && c->now < c->rescue_far))
 		return false;
@@ -290,7 +291,7 @@ rescue_others(struct core *c)
 bool
 weir__linger(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	uint64_t begin;
 	unsigned int n;
 	int64_t late;
@@ -311,7 +312,7 @@ weir__linger(struct core *c)
 			break;
 		found = watch_inbox(w) || poll_waiting(c);
 	}
-	core_looked(c, c->tick + 1);
+	core_looked(c, core_tick(c) + 1);
 	end_wait(c, begin);
 	return found;
 }
@@ -320,7 +321,7 @@ weir__linger(struct core *c)
 static void
 say_asleep(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	bool last;
 
 	/* Others read this line. */
@@ -346,7 +347,7 @@ is_told(const struct worker *w)
 static void
 get_up(struct core *c, bool told)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	if (worker_watches(w)) {
 		atomic_u32_store(&w->watches, 0, RELAXED);
@@ -363,7 +364,7 @@ get_up(struct core *c, bool told)
 void
 weir__park(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	uint64_t pause = rt->recheck_min, recheck, begin;
 	bool told;
@@ -408,9 +409,9 @@ weir__park(struct core *c)
 	get_up(c, told);
 	/* Who was claimed at once has not polled. */
 	if (told)
-		c->next_look = c->tick + 1;
+		core_look_at(c, core_tick(c) + 1);
 	else
-		core_looked(c, c->tick + 1);
+		core_looked(c, core_tick(c) + 1);
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
 	end_wait(c, begin);

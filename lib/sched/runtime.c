@@ -47,32 +47,19 @@
 #define FIRST_INJECT_INTERVAL 31
 
 static void
-free_core(struct core *c)
-{
-	if (c == NULL)
-		return;
-	weir__cell_cache_fini(&c->cells);
-	rte_free(c);
-}
-
-static struct core *
-create_core(struct worker *w, uint64_t seed)
+init_core(struct worker *w, uint64_t seed)
 {
 	const struct weir_options *o = &w->rt->options;
-	struct core *c;
+	struct core *c = &w->core;
 
-	c = rte_zmalloc_socket("core", sizeof(*c), WEIR_CACHE_LINE,
-			       (int)w->node->id);
-	if (c == NULL)
-		return NULL;
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
-	c->worker = w;
 	task_chain_init(&c->local);
 	task_chain_init(&c->deferred);
 	c->ctx.core = c;
 	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;
 	c->budget = o->budget;
+	c->timed = o->histograms;
 	c->ctx.live = &w->live;
 	c->ctx.forced_yields = &w->counters.forced_yields;
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
@@ -80,7 +67,6 @@ create_core(struct worker *w, uint64_t seed)
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
 	c->idle_polls = UINT64_MAX;
 	rand_seed(&c->rand, seed + w->index);
-	return c;
 }
 
 static void
@@ -88,7 +74,7 @@ free_worker(struct worker *w)
 {
 	if (w == NULL)
 		return;
-	free_core(w->core);
+	weir__cell_cache_fini(&w->core.cells);
 	weir__handoff_fini(&w->handoff);
 	weir__sleeper_fini(&w->sleeper);
 	weir__inject_fini(&w->inbox);
@@ -133,10 +119,9 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		NULL, TOPOLOGY_MAX_TIERS * sizeof(*w->tier_end), 0, socket);
 	w->steals_from = rte_zmalloc_socket(
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
-	w->core = create_core(w, seed);
+	init_core(w, seed);
 	if (rc < 0 || w->victims == NULL || w->tier_end == NULL ||
-	    w->steals_from == NULL || w->core == NULL ||
-	    weir__timing_init(w) < 0 ||
+	    w->steals_from == NULL || weir__timing_init(w) < 0 ||
 	    weir__inject_init(&w->inbox, NULL, 0, node->id) < 0) {
 		free_worker(w);
 		return NULL;
@@ -504,7 +489,7 @@ weir_runtime_free(struct weir_runtime *rt)
 		return;
 	weir__telemetry_remove(rt);
 	for (i = 0; i < rt->nb_workers; i++)
-		cells += weir__cell_cache_taken(&rt->workers[i]->core->cells);
+		cells += weir__cell_cache_taken(&rt->workers[i]->core.cells);
 	/* M1: the workers' share in, the owner's out. [runtime:A1] */
 	cells -= OWNER;
 	if (atomic_u64_fetch_add(&rt->cells, cells, ACQ_REL) + cells == 0)

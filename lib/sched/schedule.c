@@ -42,8 +42,8 @@ notify_one(struct node *node)
 	const uint64_t *beside = NULL;
 	unsigned int bit;
 
-	if (c != NULL && c->worker->node == node)
-		beside = c->worker->beside;
+	if (c != NULL && worker_of(c)->node == node)
+		beside = worker_of(c)->beside;
 	if (!weir__idle_notify(&node->idle, beside, &bit))
 		return false;
 	/* [sleep:F1] behind the claim. */
@@ -113,7 +113,7 @@ count_remote(struct node *node, unsigned int n)
 	struct core *c = core_of(node->rt);
 
 	if (c != NULL)
-		counter_add(&c->worker->counters, remote_schedules, n);
+		counter_add(&worker_of(c)->counters, remote_schedules, n);
 	else
 		atomic_u64_fetch_add(&node->outside_schedules, n, RELAXED);
 }
@@ -161,7 +161,7 @@ static __rte_noinline void
 push_full_queue(struct core *c, struct task *t)
 {
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	unsigned int n;
 
 	n = weir__run_queue_push_owner(&w->queue, t, overflow);
@@ -178,7 +178,7 @@ push_full_queue(struct core *c, struct task *t)
 static inline void
 push_queue(struct core *c, struct task *t)
 {
-	if (unlikely(!run_queue_push_owner(&c->worker->queue, t)))
+	if (unlikely(!run_queue_push_owner(&worker_of(c)->queue, t)))
 		push_full_queue(c, t);
 }
 
@@ -189,7 +189,7 @@ schedule_back(struct core *c, struct task *t)
 		task_chain_add(&c->local, t);
 		return;
 	}
-	counter_add(&c->worker->counters, local_schedules, 1);
+	counter_add(&worker_of(c)->counters, local_schedules, 1);
 	push_queue(c, t);
 }
 
@@ -203,7 +203,7 @@ weir__schedule_back(struct core *c, struct task *t)
 void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	unsigned int m;
 
 	counter_add(&w->counters, local_schedules, n);
@@ -229,7 +229,7 @@ schedule_one_by_one(struct core *c, unsigned int n)
 void
 weir__schedule_deferred(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
 	struct task *t = c->deferred.first, *next;
 	unsigned int n = c->deferred.n;
@@ -261,7 +261,7 @@ weir__schedule_deferred(struct core *c)
 static __rte_noinline struct task *
 queue_full(struct core *c, struct task *t, struct task *spawned)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	push_full_queue(c, t);
 	if (!c->looking)
@@ -272,14 +272,14 @@ queue_full(struct core *c, struct task *t, struct task *spawned)
 static __rte_noinline struct task *
 tell(struct core *c, struct task *spawned)
 {
-	notify_any(c->worker->node, &c->worker->queue);
+	notify_any(worker_of(c)->node, &worker_of(c)->queue);
 	return spawned;
 }
 
 static __rte_always_inline struct task *
 queue_here(struct core *c, struct task *t, struct task *spawned)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	if (unlikely(!run_queue_push_owner(&w->queue, t)))
 		return queue_full(c, t, spawned);
@@ -309,7 +309,7 @@ static bool
 nothing_queued(const struct core *c)
 {
 	return c->lifo == NULL && c->local.n == 0 &&
-	       run_queue_len_owner(&c->worker->queue) == 0;
+	       run_queue_len_owner(&worker_of(c)->queue) == 0;
 }
 
 /* Not from a poll: H4, H5. */
@@ -324,7 +324,7 @@ put_between(struct core *c, struct task *t, struct task *spawned)
 static __rte_always_inline struct task *
 schedule_here(struct core *c, struct task *t, struct task *spawned)
 {
-	counter_add(&c->worker->counters, local_schedules, 1);
+	counter_add(&worker_of(c)->counters, local_schedules, 1);
 	if (unlikely(c->ctx.task == NULL))
 		return put_between(c, t, spawned);
 	return put_here(c, t, c->lifo_slot, spawned);
@@ -353,7 +353,7 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 		return;
 	}
 	w = weir__worker_for(node->rt, place_worker(task_place(t)));
-	if (c != NULL && c->worker == w)
+	if (c != NULL && worker_of(c) == w)
 		task_chain_add(&c->local, t);
 	else
 		schedule_bound(w, t);
@@ -363,7 +363,8 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 static __rte_always_inline void
 place(struct node *node, struct core *c, struct task *t)
 {
-	if (likely(c != NULL && c->worker->node == node && !task_is_local(t)))
+	if (likely(c != NULL && worker_of(c)->node == node &&
+		   !task_is_local(t)))
 		schedule_here(c, t, t);
 	else
 		schedule_there(node, c, t);
@@ -428,7 +429,7 @@ weir__cell_put(struct task *t)
 	struct node *node = node_of_home(t->home);
 	struct core *c = weir__core;
 
-	if (unlikely(c == NULL || c->worker->node != node)) {
+	if (unlikely(c == NULL || worker_of(c)->node != node)) {
 		put_elsewhere(node, t);
 		return;
 	}
@@ -463,7 +464,7 @@ weir__home_of(const struct weir_runtime *rt, const struct core *c,
 	    attr->affinity != WEIR_AFFINITY_NODE)
 		return NULL;
 	if (attr->node_plus_1 == 0)
-		return c != NULL ? c->worker->node : rt->workers[0]->node;
+		return c != NULL ? worker_of(c)->node : rt->workers[0]->node;
 	i = weir__topology_node_index(&rt->topology, attr->node_plus_1 - 1);
 	return i >= 0 ? rt->nodes[i] : NULL;
 }
@@ -505,7 +506,8 @@ weir__task_alloc(struct core *c, struct node *home,
 static __rte_noinline void *
 object_alloc(struct weir_runtime *rt, struct core *c, size_t size)
 {
-	struct node *home = c != NULL ? c->worker->node : rt->workers[0]->node;
+	struct node *home =
+		c != NULL ? worker_of(c)->node : rt->workers[0]->node;
 	struct task *t = alloc_cell(c, home, size);
 
 	if (unlikely(t == NULL))
@@ -523,7 +525,7 @@ weir__object_alloc(struct weir_runtime *rt, size_t size)
 	if (likely(c != NULL)) {
 		t = cell_take(&c->cells, size);
 		if (likely(t != NULL)) {
-			t->home = &c->worker->node->home;
+			t->home = &worker_of(c)->node->home;
 			return t->bytes;
 		}
 	}
@@ -574,8 +576,8 @@ simple_cell(struct core *c, const struct weir_task_ops *ops,
 {
 	if (unlikely(c == NULL || attr != NULL || !spawn_ops_valid(ops) ||
 		     ops->poll == NULL || !spawn_is_small(ops->state_size) ||
-		     c->worker->node->home.hooks != NULL ||
-		     owned_is_closed(&c->worker->node->home.owned)))
+		     worker_of(c)->node->home.hooks != NULL ||
+		     owned_is_closed(&worker_of(c)->node->home.owned)))
 		return NULL;
 	return cell_take(&c->cells, ops->state_size);
 }
@@ -585,7 +587,7 @@ static __rte_always_inline struct task *
 spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
 	     const void *state, enum spawn how)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	spawn_number(t, spawn_ids(w->rt, c, 1));
 	spawn_init(t, w->node, ops);

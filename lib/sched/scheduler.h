@@ -43,10 +43,7 @@
  */
 #define RESUMED_MAX 16u
 
-struct worker;
-
 struct core {
-	struct worker *worker;
 	struct weir_context ctx;
 
 	/* Woken by the running task: next. Never stolen. */
@@ -61,8 +58,9 @@ struct core {
 	/* Yielded: back to the queue after the sources were polled. */
 	struct task_chain deferred;
 
-	uint32_t tick;
-	uint32_t next_look;	  /* tick of the next look at the clock */
+	uint32_t next_look; /* tick of the next look at the clock */
+	/* Ticks before that, from this one on; what a tick counts: core_tick(). */
+	int32_t ticks_left;
 	uint32_t clock_ticks;	  /* between two of those */
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
@@ -85,8 +83,17 @@ struct core {
 	uint64_t rescue_near;
 	uint64_t rescue_far;
 
+	/* What a turn has besides itself: in most none of it (worker.c, L7). */
+	union {
+		struct {
+			bool searching; /* for others' tasks, until now */
+			bool woken; /* by a notifier, and has not found work yet */
+			bool from_slot; /* the task came through the LIFO slot */
+			bool timed;	/* weir_options.histograms */
+		};
+		uint32_t rare;
+	};
 	bool lifo_slot;	       /* weir_options.lifo_slot */
-	bool from_slot;	       /* the running task came through the LIFO slot */
 	bool behind_from_slot; /* so did the one that looks again behind it */
 	bool local_first;      /* bound tasks have the next turn */
 	bool shared_first;     /* so has the node's inject queue */
@@ -97,8 +104,6 @@ struct core {
 	 * tells at the end.
 	 */
 	bool looking;
-	bool searching;
-	bool woken; /* claimed by a notifier and has not found work yet */
 	struct rand_state rand;
 	struct cell_cache cells;
 };
@@ -119,10 +124,10 @@ struct timing {
 };
 
 struct worker {
+	struct core core weir_cache_aligned;
 	/* Written when the worker starts or changes only. */
-	struct weir_runtime *rt;
+	struct weir_runtime *rt weir_cache_aligned;
 	struct node *node;
-	struct core *core;
 	unsigned int index;
 	unsigned int lcore;
 	unsigned int idle_bit;
@@ -244,9 +249,29 @@ struct weir_runtime {
 	struct atomic_u64 cells;
 };
 
+static inline struct worker *
+worker_of(const struct core *c)
+{
+	return container_of(c, struct worker, core);
+}
+
 /* The core that the calling thread drives, or NULL. */
 extern __thread struct core *weir__core
 	__attribute__((tls_model("initial-exec")));
+
+/* The number of the present tick. */
+static inline uint32_t
+core_tick(const struct core *c)
+{
+	return c->next_look - 1 - (uint32_t)c->ticks_left;
+}
+
+static inline void
+core_look_at(struct core *c, uint32_t tick)
+{
+	c->ticks_left += (int32_t)(tick - c->next_look);
+	c->next_look = tick;
+}
 
 /*
  * It has just looked at the clock: says when to do so next, counted from a tick on
@@ -259,7 +284,7 @@ core_looked(struct core *c, uint32_t tick)
 
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_event - tick));
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_inject - tick));
-	c->next_look = tick + (uint32_t)RTE_MAX(ticks, 0);
+	core_look_at(c, tick + (uint32_t)RTE_MAX(ticks, 0));
 }
 
 static inline struct node *
@@ -302,7 +327,7 @@ core_of(const struct weir_runtime *rt)
 {
 	struct core *c = weir__core;
 
-	return c != NULL && c->worker->rt == rt ? c : NULL;
+	return c != NULL && worker_of(c)->rt == rt ? c : NULL;
 }
 
 static inline void
@@ -333,7 +358,7 @@ note_woken_at(const struct core *c, struct task *t, uint32_t stamp)
 {
 	atomic_u32_store(&t->woken, stamp, RELAXED);
 	TRACE_FP(task_wake, task_id(t),
-		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+		 c != NULL ? worker_of(c)->index : TRACE_NO_WORKER);
 }
 
 static inline void
@@ -353,7 +378,7 @@ weir__notify(struct node *node, const struct run_queue *queue);
 static inline void
 tell_of_all(const struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 
 	if (run_queue_shared_owner(&w->queue) > 0)
 		weir__notify(w->node, &w->queue);
@@ -367,7 +392,7 @@ static inline void
 tell_of_queued(const struct core *c)
 {
 	if (c->local.n > 0 || c->lifo != NULL ||
-	    run_queue_len_owner(&c->worker->queue) > 1)
+	    run_queue_len_owner(&worker_of(c)->queue) > 1)
 		tell_of_all(c);
 }
 
@@ -464,7 +489,7 @@ weir__stop_searching(struct core *c);
 static inline void
 count_busy(struct core *c, uint64_t now)
 {
-	counter_add(&c->worker->counters, busy, now - c->busy_since);
+	counter_add(&worker_of(c)->counters, busy, now - c->busy_since);
 	c->busy_since = now;
 }
 

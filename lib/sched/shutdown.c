@@ -70,7 +70,7 @@ drop_chain(struct task_chain *c)
 static void
 empty_worker(struct worker *w)
 {
-	struct core *c = w->core;
+	struct core *c = &w->core;
 	struct task *t;
 
 	if (c->lifo != NULL)
@@ -97,8 +97,8 @@ entries_left(const struct weir_runtime *rt)
 		n += weir__inject_len(&w->inbox);
 		n += weir__run_queue_len_any(&w->queue);
 		n += run_queue_batch(&w->queue);
-		n += w->core->local.n + w->core->deferred.n;
-		n += w->core->lifo != NULL;
+		n += w->core.local.n + w->core.deferred.n;
+		n += w->core.lifo != NULL;
 	}
 	return n;
 }
@@ -134,7 +134,7 @@ end_tasks_of(struct worker *w)
 void
 weir__shutdown_worker(struct core *c, enum driver driver)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct weir_runtime *rt = w->rt;
 	unsigned int i;
 

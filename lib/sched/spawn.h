@@ -127,7 +127,7 @@ spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)
 
 	if (c == NULL)
 		return atomic_u64_fetch_add(&rt->spawned, n, RELAXED) + 1;
-	w = c->worker;
+	w = worker_of(c);
 	before = counter_get(&w->counters, spawned);
 	atomic_u64_store(&w->counters.spawned, before + n, RELAXED);
 	return w->id_base + before + 1;
@@ -146,7 +146,7 @@ static inline void
 spawn_note(const struct core *c, struct task *t, uint32_t stamp)
 {
 	TRACE_FP(task_spawn, task_id(t), task_ops(t)->name,
-		 c != NULL ? c->worker->index : TRACE_NO_WORKER);
+		 c != NULL ? worker_of(c)->index : TRACE_NO_WORKER);
 	note_woken_at(c, t, stamp);
 }
 
@@ -180,7 +180,8 @@ spawn_is_late(const struct core *c, const struct node *home,
 	      const struct weir_spawn_attr *attr)
 {
 	return unlikely(c == NULL || attr->affinity == WEIR_AFFINITY_WORKER ||
-			(attr->node_plus_1 != 0 && home != c->worker->node)) &&
+			(attr->node_plus_1 != 0 &&
+			 home != worker_of(c)->node)) &&
 	       weir__owned_closed_since(&home->home.owned);
 }
 

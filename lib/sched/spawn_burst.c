@@ -39,7 +39,7 @@ schedule(const struct burst *b, struct task *const *tasks, unsigned int n)
 			weir__place(tasks[i]);
 	} else if (b->here) {
 		weir__schedule_batch(c, tasks, n);
-		weir__notify(home, &c->worker->queue);
+		weir__notify(home, &worker_of(c)->queue);
 	} else {
 		weir__inject(home, &home->inject, tasks, n);
 		weir__notify(home, NULL);
@@ -115,7 +115,7 @@ weir_task_spawn_burst(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		rte_errno = EINVAL;
 		return 0;
 	}
-	b.here = b.core != NULL && b.core->worker->node == b.home;
+	b.here = b.core != NULL && worker_of(b.core)->node == b.home;
 	while (done < n) {
 		want = RTE_MIN(n - done, CHUNK);
 		got = spawn_chunk(&b,

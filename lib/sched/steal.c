@@ -88,7 +88,7 @@ worth_looking(const struct node *node)
 static unsigned int
 fitting(const struct core *c, unsigned int n)
 {
-	unsigned int room = weir__run_queue_room_owner(&c->worker->queue);
+	unsigned int room = weir__run_queue_room_owner(&worker_of(c)->queue);
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
@@ -101,7 +101,7 @@ pop(struct core *c, struct inject *q, unsigned int n,
 {
 	n = weir__inject_pop(q, tasks, n);
 	if (n > 0)
-		counter_add(&c->worker->counters, injected, n);
+		counter_add(&worker_of(c)->counters, injected, n);
 	return n;
 }
 
@@ -134,9 +134,9 @@ take_inbox(struct core *c)
 	struct task *tasks[RUN_QUEUE_SIZE / 2];
 	unsigned int i, n;
 
-	if (!inject_pending(&c->worker->inbox))
+	if (!inject_pending(&worker_of(c)->inbox))
 		return NULL;
-	n = pop(c, &c->worker->inbox, RTE_DIM(tasks), tasks);
+	n = pop(c, &worker_of(c)->inbox, RTE_DIM(tasks), tasks);
 	if (n == 0)
 		return NULL;
 	for (i = 1; i < n; i++)
@@ -147,7 +147,7 @@ take_inbox(struct core *c)
 static struct task *
 take_shared(struct core *c)
 {
-	struct node *node = c->worker->node;
+	struct node *node = worker_of(c)->node;
 
 	return take_batch(c, &node->inject, idle_workers(&node->idle));
 }
@@ -156,7 +156,7 @@ take_shared(struct core *c)
 struct task *
 weir__take_inject(struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	struct task *t;
 
 	/* What follows has arrays of tasks, and most looks are in vain. */
@@ -183,7 +183,7 @@ worth_crossing(const struct worker *victim, unsigned int backlog)
 static void
 count_steal(struct core *c, const struct worker *victim, unsigned int n)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 
 	counter_add(&w->counters, steal_ops, 1);
 	counter_add(&w->counters, steals, n);
@@ -197,7 +197,7 @@ count_steal(struct core *c, const struct worker *victim, unsigned int n)
 static struct task *
 recall_from(struct core *c, struct worker *victim)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	unsigned int n;
 
 	if (!keeps_batch(victim, w) ||
@@ -213,7 +213,7 @@ recall_from(struct core *c, struct worker *victim)
 static struct task *
 steal_from(struct core *c, struct worker *victim)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	unsigned int backlog = weir__run_queue_len_any(&victim->queue);
 	unsigned int n = 0;
 	struct task *t;
@@ -232,7 +232,7 @@ steal_from(struct core *c, struct worker *victim)
 static struct task *
 steal(struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	unsigned int tier, begin = 0, n, i, start;
 	struct task *t;
 
@@ -255,14 +255,14 @@ steal(struct core *c)
 static struct task *
 take_far_inject(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 	unsigned int i;
 	struct task *t;
 
 	if (c->now < c->far_after)
 		return NULL;
 	for (i = 1; i < rt->nb_nodes; i++) {
-		struct node *node = rt->nodes[c->worker->node->near[i]];
+		struct node *node = rt->nodes[worker_of(c)->node->near[i]];
 
 		if (!worth_looking(node))
 			continue;
@@ -277,14 +277,14 @@ take_far_inject(struct core *c)
 struct task *
 weir__take_deserted(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 	const unsigned int others = rt->nb_nodes - 1;
 	unsigned int i;
 	struct task *t;
 
 	for (i = 0; i < others; i++) {
 		unsigned int at = 1 + (c->deserted + i) % others;
-		struct node *node = rt->nodes[c->worker->node->near[at]];
+		struct node *node = rt->nodes[worker_of(c)->node->near[at]];
 
 		if (idle_workers(&node->idle) > 0)
 			continue;
@@ -300,14 +300,14 @@ weir__take_deserted(struct core *c)
 struct task *
 weir__search(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 	struct task *t;
 
 	if (!c->searching) {
 		/* There is nobody whose searches are to be few, nor to be asked. */
 		if (runtime_is_alone(rt))
 			return weir__take_inject(c);
-		if (!weir__idle_start_searching(&c->worker->node->idle))
+		if (!weir__idle_start_searching(&worker_of(c)->node->idle))
 			return NULL;
 		c->searching = true;
 	}
@@ -350,7 +350,7 @@ weir__work_pending(const struct worker *w)
 static void
 rescue(struct core *c, unsigned int i, uint64_t limit)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct worker *v = w->rt->workers[w->victims[i]];
 	unsigned int ready;
 
@@ -369,7 +369,7 @@ rescue(struct core *c, unsigned int i, uint64_t limit)
 void
 weir__rescue_neighbours(struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	unsigned int i;
 
 	for (i = 0; i < w->nb_near; i++)
@@ -380,7 +380,7 @@ weir__rescue_neighbours(struct core *c)
 void
 weir__rescue_far(struct core *c)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	uint64_t limit = RTE_MAX(2 * rt->max_poll_gap, rt->cross_node_age);
 	unsigned int i;

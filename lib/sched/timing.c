@@ -67,7 +67,7 @@ enum task_next
 weir__task_run_timed(struct core *c, struct task *t, bool resumed,
 		     uint64_t *end)
 {
-	struct timing *timing = &c->worker->timing;
+	struct timing *timing = &worker_of(c)->timing;
 	uint64_t begin = rte_rdtsc(), waited;
 	enum task_next next;
 

@@ -22,6 +22,8 @@
  * L6 Sources are polled by a thread whose worker is a reader of their arrays
  *    (rte_rcu_qsbr). The first thread that sees the runtime stop ends that, so who
  *    gets the core after it goes straight to its end.
+ * L7 `from_slot` is false between ticks. So a task that has its turn from the queue
+ *    of a worker which does not search takes one look at what else there may be.
  */
 
 #include <errno.h>
@@ -48,7 +50,7 @@ __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 void
 weir__poll_sources(struct core *c, uint64_t now, bool idle)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	uint64_t gap = now - c->last_poll;
 	unsigned int ready;
 
@@ -85,8 +87,8 @@ within(uint64_t n, uint32_t least, uint32_t most)
 static void
 tune(struct core *c, uint64_t now)
 {
-	const struct weir_runtime *rt = c->worker->rt;
-	uint32_t ticks = c->tick - c->tuned_tick;
+	const struct weir_runtime *rt = worker_of(c)->rt;
+	uint32_t ticks = core_tick(c) - c->tuned_tick;
 	uint64_t mean;
 
 	/* Who looks at its sources all the time need not divide each time. */
@@ -102,14 +104,14 @@ tune(struct core *c, uint64_t now)
 			within(rt->inject_target / (c->mean_poll + 1),
 			       INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
 	c->tuned_at = now;
-	c->tuned_tick = c->tick;
+	c->tuned_tick = core_tick(c);
 }
 
 /* A zero-timeout park (L1): sources, then those who yielded. */
 static void
 maintenance(struct core *c, uint64_t now)
 {
-	c->next_event = c->tick + c->worker->rt->options.event_interval;
+	c->next_event = core_tick(c) + worker_of(c)->rt->options.event_interval;
 	tune(c, now);
 	count_busy(c, now);
 	weir__poll_sources(c, now, false);
@@ -126,7 +128,7 @@ take_bound(struct core *c)
 	c->local_first = !c->local_first;
 	if (c->local_first)
 		return task_chain_pop(&c->local);
-	t = run_queue_pop_owner(&c->worker->queue);
+	t = run_queue_pop_owner(&worker_of(c)->queue);
 	return t != NULL ? t : task_chain_pop(&c->local);
 }
 
@@ -135,24 +137,23 @@ take_local(struct core *c)
 {
 	struct task *t = c->lifo;
 
-	c->from_slot = t != NULL;
 	if (unlikely(t != NULL)) {
+		c->from_slot = true;
 		c->lifo = NULL;
 		return t;
 	}
 	if (unlikely(c->local.n > 0))
 		return take_bound(c);
-	return run_queue_pop_owner(&c->worker->queue);
+	return run_queue_pop_owner(&worker_of(c)->queue);
 }
 
 /* From outside, though there is work at hand. */
 static __rte_noinline struct task *
 take_first(struct core *c)
 {
-	const struct weir_runtime *rt = c->worker->rt;
+	const struct weir_runtime *rt = worker_of(c)->rt;
 	struct task *t = NULL;
 
-	c->from_slot = false;
 	c->far_first = !c->far_first;
 	/* Else they would wait until some worker had nothing to do (G5). */
 	if (unlikely(atomic_u32_load(&rt->deserted, RELAXED) > 0) &&
@@ -169,7 +170,7 @@ take_first(struct core *c)
 static bool
 is_strange(const struct core *c, const struct task *t)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	const struct node *home = node_of_home(t->home);
 	const uint16_t place = task_place(t);
 
@@ -191,8 +192,10 @@ sent_home(struct core *c, struct task *t)
 	/* Cancelled, it ends here. */
 	if (!task_give_turn_back(t))
 		return false;
-	if (node_of_home(t->home) != c->worker->node)
-		c->far_after = c->now + c->worker->rt->cross_node_age; /* V5 */
+	if (node_of_home(t->home) != worker_of(c)->node)
+		c->far_after =
+			c->now + worker_of(c)->rt->cross_node_age; /* V5 */
+	c->from_slot = false;
 	weir__place(t);
 	return true;
 }
@@ -203,8 +206,8 @@ weir__stop_searching(struct core *c)
 	c->searching = false;
 	c->woken = false;
 	/* The next one goes on searching: there may be more. */
-	if (weir__idle_stop_searching(&c->worker->node->idle))
-		weir__notify(c->worker->node, &c->worker->queue);
+	if (weir__idle_stop_searching(&worker_of(c)->node->idle))
+		weir__notify(worker_of(c)->node, &worker_of(c)->queue);
 }
 
 /*
@@ -216,20 +219,20 @@ weir__stop_searching(struct core *c)
 static bool
 look_again(struct core *c, struct task *t)
 {
-	uint32_t ahead = run_queue_len_owner(&c->worker->queue) + c->local.n +
-			 (c->lifo != NULL);
+	uint32_t ahead = run_queue_len_owner(&worker_of(c)->queue) +
+			 c->local.n + (c->lifo != NULL);
 
 	if (ahead == 0) {
 		task_chain_add(&c->deferred, t);
 	} else {
 		weir__schedule_back(c, t);
-		if (!source_set_is_awaited(&c->worker->sources))
+		if (!source_set_is_awaited(&worker_of(c)->sources))
 			return true;
 	}
-	if ((int32_t)(c->next_event - (c->tick + ahead + 1)) > 0)
-		c->next_event = c->tick + ahead + 1;
+	if ((int32_t)(c->next_event - (core_tick(c) + ahead + 1)) > 0)
+		c->next_event = core_tick(c) + ahead + 1;
 	if ((int32_t)(c->next_look - c->next_event) > 0)
-		c->next_look = c->next_event;
+		core_look_at(c, c->next_event);
 	return ahead > 0;
 }
 
@@ -248,7 +251,7 @@ queue_again(struct core *c, struct task *t, enum task_next next)
 static __rte_always_inline bool
 end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 {
-	TRACE_FP(poll_end, c->worker->index);
+	TRACE_FP(poll_end, worker_of(c)->index);
 	if (next == TASK_NEXT_RESUME)
 		return true;
 	if (next == TASK_NEXT_NOTHING)
@@ -261,36 +264,50 @@ end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 	return false;
 }
 
+static __rte_always_inline void
+begin_turn(struct core *c, const struct task *t)
+{
+	struct worker *w = worker_of(c);
+
+	TRACE_FP(poll_begin, task_id(t), task_ops(t)->name, w->index);
+	counter_add(&w->counters, polls, 1);
+}
+
 /* The same, with its times. */
 static __rte_noinline bool
 run_one_timed(struct core *c, struct task *t, bool resumed)
 {
 	uint64_t end;
-	enum task_next next = weir__task_run_timed(c, t, resumed, &end);
+	enum task_next next;
 
+	begin_turn(c, t);
+	next = weir__task_run_timed(c, t, resumed, &end);
 	return end_turn(c, t, next, stamp_fine(end));
 }
 
 /* True: it asks to be resumed. */
 static __rte_always_inline bool
-run_one(struct core *c, struct task *t, bool resumed)
+run_untimed(struct core *c, struct task *t, bool resumed)
 {
-	struct worker *w = c->worker;
 	enum task_next next;
 
-	TRACE_FP(poll_begin, task_id(t), task_ops(t)->name, w->index);
-	counter_add(&w->counters, polls, 1);
-	if (unlikely(w->timing.histograms[0] != NULL))
-		return run_one_timed(c, t, resumed);
+	begin_turn(c, t);
 	next = task_run(t, &c->ctx, resumed);
 	return end_turn(c, t, next, c->stamp);
+}
+
+static __rte_always_inline bool
+run_one(struct core *c, struct task *t, bool resumed)
+{
+	return likely(!c->timed) ? run_untimed(c, t, resumed) :
+				   run_one_timed(c, t, resumed);
 }
 
 /* It is not resumed now: it goes to the back of the queue. */
 static void
 send_back_resumed(struct core *c, struct task *t)
 {
-	note_woken(c->worker->rt, c, t);
+	note_woken(worker_of(c)->rt, c, t);
 	task_keep_turn(t, task_polls(t));
 	weir__schedule_back(c, t);
 }
@@ -316,7 +333,7 @@ weir__give_turns_back(struct core *c)
 	/* All of them first: an end wakes others, which find room in the queue. */
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		task_chain_add(&c->deferred, t);
-	while ((t = run_queue_pop_owner(&c->worker->queue)) != NULL)
+	while ((t = run_queue_pop_owner(&worker_of(c)->queue)) != NULL)
 		task_chain_add(&c->deferred, t);
 	for (n = c->deferred.n; n > 0; n--)
 		settle(c, task_chain_pop(&c->deferred));
@@ -327,6 +344,7 @@ weir__queue_next(struct core *c)
 {
 	struct task *slot = c->lifo, *behind = c->behind;
 
+	c->from_slot = false;
 	c->lifo = NULL;
 	if (slot != NULL)
 		weir__schedule_back(c, slot);
@@ -403,6 +421,21 @@ run_behind(struct core *c, struct task *looks_again)
 		looks_again = run_one(c, t, resumed) ? t : NULL;
 	}
 	c->ctx.next = &c->lifo; /* L5 */
+	c->from_slot = false;
+}
+
+/* The same where there is something besides (L7). */
+static __rte_noinline void
+run_rare(struct core *c, struct task *t)
+{
+	bool looks_again;
+
+	if (c->searching)
+		weir__stop_searching(c);
+	looks_again = run_one(c, t, false);
+	if (c->lifo != NULL || looks_again)
+		run_behind(c, looks_again ? t : NULL);
+	c->from_slot = false;
 }
 
 static inline void
@@ -412,10 +445,14 @@ run_task(struct core *c, struct task *t)
 
 	if (unlikely(sent_home(c, t)))
 		return;
-	if (unlikely(c->searching))
-		weir__stop_searching(c);
-	c->ctx.budget = c->budget;
-	looks_again = run_one(c, t, false);
+	/* A look costs less than a store, and many spend nothing. */
+	if (c->ctx.budget != c->budget)
+		c->ctx.budget = c->budget;
+	if (unlikely(c->rare != 0)) {
+		run_rare(c, t);
+		return;
+	}
+	looks_again = run_untimed(c, t, false);
 	if (c->lifo != NULL || unlikely(looks_again))
 		run_behind(c, looks_again ? t : NULL);
 }
@@ -437,7 +474,7 @@ attend(struct core *c, enum driver driver, uint32_t wanted)
 		if (!weir__handoff_pass(c, driver))
 			return true;
 		/* L6: what was wanted since. */
-		wanted = worker_attention(c->worker);
+		wanted = worker_attention(worker_of(c));
 		if (wanted & ATTENTION_STOP)
 			return true;
 	}
@@ -448,7 +485,7 @@ attend(struct core *c, enum driver driver, uint32_t wanted)
 static bool
 done(struct core *c, const struct weir_join *until, enum driver driver)
 {
-	uint32_t wanted = worker_attention(c->worker);
+	uint32_t wanted = worker_attention(worker_of(c));
 
 	if (unlikely(wanted != 0) && attend(c, driver, wanted))
 		return true;
@@ -459,24 +496,24 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
  * Looks at the clock, for timers and for the sources (L1, L3), and at the inject
  * queues if it is their turn (L2): what they have, or NULL.
  */
-static struct task *
+static __rte_noinline struct task *
 look(struct core *c)
 {
-	bool inject = (int32_t)(c->tick - c->next_inject) >= 0;
+	bool inject = (int32_t)(core_tick(c) - c->next_inject) >= 0;
 	unsigned int fired = 0;
 
 	if (inject)
-		c->next_inject = c->tick + c->inject_interval;
+		c->next_inject = core_tick(c) + c->inject_interval;
 	c->looking = true;
 	core_set_now(c, rte_rdtsc());
-	c->looked = c->tick;
-	fire_timers(c->worker, c->now, &fired);
-	if ((int32_t)(c->tick - c->next_event) >= 0 ||
-	    c->now - c->last_poll > c->worker->rt->max_poll_gap)
+	c->looked = core_tick(c);
+	fire_timers(worker_of(c), c->now, &fired);
+	if ((int32_t)(core_tick(c) - c->next_event) >= 0 ||
+	    c->now - c->last_poll > worker_of(c)->rt->max_poll_gap)
 		maintenance(c, c->now);
 	else if (unlikely(fired > 0))
 		tell_of_queued(c);
-	core_looked(c, c->tick);
+	core_looked(c, core_tick(c));
 	c->looking = false;
 	return inject ? take_first(c) : NULL;
 }
@@ -490,11 +527,12 @@ look_around(struct core *c)
 	if (t != NULL)
 		return t;
 	/* Before the wait begins, so that it is counted. */
-	timers_fetch(&c->worker->timers);
+	timers_fetch(&worker_of(c)->timers);
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (c->deferred.n > 0 || source_set_is_awaited(&c->worker->sources)) {
-		if (c->looked != c->tick)
+	if (c->deferred.n > 0 ||
+	    source_set_is_awaited(&worker_of(c)->sources)) {
+		if (c->looked != core_tick(c))
 			core_set_now(c, rte_rdtsc());
 		maintenance(c, c->now);
 		t = take_local(c);
@@ -514,9 +552,9 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 	struct task *t;
 
 	while (!done(c, until, driver)) {
-		c->tick++;
+		WEIR_ASSERT(!c->from_slot, "L7");
 		t = NULL;
-		if (unlikely((int32_t)(c->tick - c->next_look) >= 0))
+		if (unlikely(--c->ticks_left < 0))
 			t = look(c);
 		if (likely(t == NULL))
 			t = take_local(c);
@@ -530,15 +568,15 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
 
 	weir__core = c;
 	core_set_now(c, rte_rdtsc());
 	c->busy_since = c->now;
 	c->tuned_at = c->now;
-	c->tuned_tick = c->tick;
-	c->next_look = c->tick + 1;
+	c->tuned_tick = core_tick(c);
+	core_look_at(c, core_tick(c) + 1);
 	/* For a standby thread the gap began before. */
 	if (driver == DRIVER_HOME) {
 		c->last_poll = c->now;
@@ -574,7 +612,7 @@ weir__worker_main(void *arg)
 	struct worker *w = arg;
 
 	race_acquire(w); /* rte_eal_remote_launch() */
-	weir__drive(w->core, NULL, DRIVER_HOME);
+	weir__drive(&w->core, NULL, DRIVER_HOME);
 	race_release(w); /* rte_eal_wait_lcore() */
 	return 0;
 }
@@ -587,19 +625,20 @@ weir__reader_leave(void)
 
 	if (c == NULL)
 		return false;
-	qsbr = c->worker->rt->sources.qsbr;
+	qsbr = worker_of(c)->rt->sources.qsbr;
 	/* Its runtime ends. */
-	if (qsbr->qsbr_cnt[c->worker->index].cnt == __RTE_QSBR_CNT_THR_OFFLINE)
+	if (qsbr->qsbr_cnt[worker_of(c)->index].cnt ==
+	    __RTE_QSBR_CNT_THR_OFFLINE)
 		return false;
-	race_release(&c->worker->rt->sources.qsbr); /* as in a poll */
-	rte_rcu_qsbr_thread_offline(qsbr, c->worker->index);
+	race_release(&worker_of(c)->rt->sources.qsbr); /* as in a poll */
+	rte_rcu_qsbr_thread_offline(qsbr, worker_of(c)->index);
 	return true;
 }
 
 void
 weir__reader_return(void)
 {
-	const struct worker *w = weir__core->worker;
+	const struct worker *w = worker_of(weir__core);
 
 	/* [park:F1] its fence. */
 	rte_rcu_qsbr_thread_online(w->rt->sources.qsbr, w->index);
@@ -609,7 +648,7 @@ struct timers *
 weir__timers_of(const struct weir_context *ctx)
 {
 	context_check(ctx);
-	return &ctx->core->worker->timers;
+	return &worker_of(ctx->core)->timers;
 }
 
 uint64_t
@@ -623,26 +662,26 @@ struct weir_runtime *
 weir_context_runtime(const struct weir_context *ctx)
 {
 	context_check(ctx);
-	return ctx->core->worker->rt;
+	return worker_of(ctx->core)->rt;
 }
 
 unsigned int
 weir_context_worker(const struct weir_context *ctx)
 {
 	context_check(ctx);
-	return ctx->core->worker->index;
+	return worker_of(ctx->core)->index;
 }
 
 struct weir_runtime *
 weir_runtime_current(void)
 {
-	return weir__core != NULL ? weir__core->worker->rt : NULL;
+	return weir__core != NULL ? worker_of(weir__core)->rt : NULL;
 }
 
 unsigned int
 weir_worker_current(void)
 {
-	return weir__core != NULL ? weir__core->worker->index :
+	return weir__core != NULL ? worker_of(weir__core)->index :
 				    WEIR_WORKER_NONE;
 }
 

@@ -66,7 +66,7 @@ weir__forward_inbox(struct worker *w)
 static void
 move_tasks(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct worker *successor = weir__worker_for(w->rt, w->index);
 	struct task *shared[RUN_QUEUE_SIZE + 1], *t;
 	unsigned int n = 0;
@@ -111,7 +111,7 @@ name_successor(struct worker *w)
 void
 weir__retire_worker(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct weir_runtime *rt = w->rt;
 	bool goes;
 
@@ -181,7 +181,7 @@ let_return(struct weir_runtime *rt)
 void
 weir__worker_let_go(struct core *c)
 {
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct weir_runtime *rt = w->rt;
 
 	/* Those that end have been its own until now (G6). */

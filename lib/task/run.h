@@ -161,7 +161,7 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 	rc = likely(!t->hooked) ? task_ops(t)->poll(ctx, t->bytes) :
 				  weir__task_poll_hooked(t, ctx);
 	ctx->task = NULL;
-	if (rc == WEIR_PENDING)
+	if (likely(rc == WEIR_PENDING))
 		return task_after_pending(t, polls, ctx);
 	context_resume(ctx);
 	weir__task_end(t, task_outcome(rc), refs_of_poll(ctx), ctx->live);

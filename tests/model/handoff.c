@@ -84,7 +84,7 @@ block_poll(struct weir_context *ctx, void *state)
 
 	s->log->polls++;
 	model_check(weir_block_in_place(s->call, NULL) == 0);
-	check_cpu(weir__core->worker->lcore);
+	check_cpu(worker_of(weir__core)->lcore);
 	/* The core is the same, and so is the poll. */
 	model_check(weir_task_current() == id &&
 		    weir_context_worker(ctx) == weir_worker_current());
@@ -112,7 +112,7 @@ open_poll(struct weir_context *ctx, void *state)
 {
 	(void)ctx;
 	(void)state;
-	check_cpu(weir__core->worker->lcore);
+	check_cpu(worker_of(weir__core)->lcore);
 	atomic_u32_store(&go, 1, RELEASE);
 	return WEIR_DONE;
 }

@@ -39,7 +39,7 @@ run_task(struct core *c, struct task *t)
 	if (t == NULL)
 		return;
 	if (task_is_local(t) &&
-	    weir__worker_for(rt, place_worker(task_place(t))) != c->worker) {
+	    weir__worker_for(rt, place_worker(task_place(t))) != worker_of(c)) {
 		weir__place(t);
 		return;
 	}
@@ -57,7 +57,7 @@ run(struct core *c)
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	if (t == NULL)
-		t = run_queue_pop_owner(&c->worker->queue);
+		t = run_queue_pop_owner(&worker_of(c)->queue);
 	if (t == NULL)
 		t = weir__take_inject(c);
 	if (t == NULL)
@@ -142,12 +142,12 @@ MODEL(retire_all, "all that a worker has goes on, beside a thief", 2, 1)
 	spawn_for_0(0);
 	c->lifo = NULL;
 	weir_join_detach(runtime_spawn(rt, &once_ops, 1));
-	c->lifo = run_queue_pop_owner(&c->worker->queue);
+	c->lifo = run_queue_pop_owner(&worker_of(c)->queue);
 	weir_join_detach(runtime_spawn(rt, &once_ops, 2));
 	runtime_leave();
 	model_thread("worker 0", retire_0, NULL);
 	c = runtime_enter(rt, 1);
-	c->searching = weir__idle_start_searching(&c->worker->node->idle);
+	c->searching = weir__idle_start_searching(&worker_of(c)->node->idle);
 	run_task(c, weir__search(c));
 	weir__stop_searching(c);
 	runtime_leave();
@@ -233,7 +233,7 @@ let_go(void *arg)
 	(void)arg;
 	spawn_for_0(1);
 	run(c);
-	while (!(worker_attention(c->worker) & ATTENTION_RETURN))
+	while (!(worker_attention(worker_of(c)) & ATTENTION_RETURN))
 		atomic_pause();
 	/* One that keeps its turn ends before, if it was cancelled. */
 	join = runtime_spawn_on(rt, &yield_ops, 3, 0);

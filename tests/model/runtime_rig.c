@@ -189,10 +189,10 @@ runtime_spawn_job(struct weir_runtime *rt, const struct weir_task_ops *ops,
 struct core *
 runtime_enter(struct weir_runtime *rt, unsigned int worker)
 {
-	struct core *c = rt->workers[worker]->core;
+	struct core *c = &rt->workers[worker]->core;
 
 	weir__core = c;
-	RTE_PER_LCORE(_lcore_id) = c->worker->lcore;
+	RTE_PER_LCORE(_lcore_id) = worker_of(c)->lcore;
 	return c;
 }
 

@@ -134,7 +134,7 @@ MODEL(shutdown_last_core, "the last worker sees what the other one left", 2, 1)
 	rt = runtime_create(&no_workers, 2, false);
 	c = runtime_enter(rt, 0);
 	weir_join_detach(runtime_spawn(rt, &once_ops, 0));
-	t = run_queue_pop_owner(&c->worker->queue);
+	t = run_queue_pop_owner(&worker_of(c)->queue);
 	runtime_leave();
 	atomic_u32_store(&rt->workers[0]->successor, 2, RELAXED);
 	weir_runtime_shutdown_begin(rt);
@@ -240,7 +240,7 @@ MODEL(free_wake, "a wake-up from outside beside the runtime's end", 2, 2)
 	rt = runtime_create(&no_workers, 1, false);
 	c = runtime_enter(rt, 0);
 	join = runtime_spawn(rt, &tell_ops, 0);
-	t = run_queue_pop_owner(&c->worker->queue);
+	t = run_queue_pop_owner(&worker_of(c)->queue);
 	task_run(t, &c->ctx, false);
 	weir_join_detach(join);
 	weir_runtime_shutdown_begin(rt);

@@ -32,7 +32,7 @@ __wrap_weir__pause(bool save_power, uint64_t until)
 {
 	(void)save_power;
 	(void)until;
-	if (!is_claimed(weir__core->worker))
+	if (!is_claimed(worker_of(weir__core)))
 		atomic_pause();
 }
 
@@ -50,8 +50,8 @@ __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 	const struct core *c = weir__core;
 
 	__real_weir__notify(node, queue);
-	if (c != NULL && c->worker->sleeper.asleep.v != 0 &&
-	    !is_claimed(c->worker))
+	if (c != NULL && worker_of(c)->sleeper.asleep.v != 0 &&
+	    !is_claimed(worker_of(c)))
 		atomic_pause();
 }
 
@@ -88,15 +88,13 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	w->index = i;
 	w->idle_bit = apart ? 0 : i;
 	w->node->workers[w->idle_bit] = w;
-	w->core = model_alloc(sizeof(*w->core));
-	w->core->worker = w;
-	task_chain_init(&w->core->local);
-	task_chain_init(&w->core->deferred);
-	w->core->ctx.core = w->core;
-	w->core->idle_polls = UINT64_MAX;
-	w->core->rescue_near = NEVER;
-	w->core->rescue_far = NEVER;
-	w->core->short_waits = kind & WORKERS_LINGER ? UINT32_MAX : 0;
+	task_chain_init(&w->core.local);
+	task_chain_init(&w->core.deferred);
+	w->core.ctx.core = &w->core;
+	w->core.idle_polls = UINT64_MAX;
+	w->core.rescue_near = NEVER;
+	w->core.rescue_far = NEVER;
+	w->core.short_waits = kind & WORKERS_LINGER ? UINT32_MAX : 0;
 	w->victims = model_alloc(WORKERS_MAX * sizeof(*w->victims));
 	w->tier_end = model_alloc(sizeof(*w->tier_end));
 	w->steals_from = model_alloc(WORKERS_MAX * sizeof(*w->steals_from));
@@ -172,7 +170,7 @@ next_task(struct core *c)
 
 	c->lifo = NULL;
 	if (t == NULL)
-		t = run_queue_pop_owner(&c->worker->queue);
+		t = run_queue_pop_owner(&worker_of(c)->queue);
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	return t != NULL ? t : weir__take_inject(c);
@@ -228,13 +226,13 @@ poll(struct core *c, struct task *t)
 		return;
 	}
 	weir__schedule_back(c, t);
-	weir__notify(c->worker->node, &c->worker->queue);
+	weir__notify(worker_of(c)->node, &worker_of(c)->queue);
 }
 
 void
 workers_poll(unsigned int i, struct task *t)
 {
-	poll(workers_get(i)->core, t);
+	poll(&workers_get(i)->core, t);
 }
 
 static void
@@ -255,7 +253,7 @@ static void
 drive(void *arg)
 {
 	struct core *c = arg;
-	struct worker *w = c->worker;
+	struct worker *w = worker_of(c);
 	struct task *t;
 
 	weir__core = c;
@@ -296,13 +294,13 @@ workers_drive(unsigned int i)
 
 	name[7] = (char)('0' + i);
 	driven[i] = true;
-	model_thread(name, drive, workers_get(i)->core);
+	model_thread(name, drive, &workers_get(i)->core);
 }
 
 void
 workers_enter(unsigned int i)
 {
-	weir__core = workers_get(i)->core;
+	weir__core = &workers_get(i)->core;
 	weir__core->looking = false;
 }
 
@@ -340,7 +338,6 @@ free_worker(struct worker *w)
 {
 	weir__sleeper_fini(&w->sleeper);
 	model_free(atomic_ptr_load(&w->sources.array, RELAXED));
-	model_free(w->core);
 	model_free(w->victims);
 	model_free(w->tier_end);
 	model_free(w->steals_from);

@@ -80,19 +80,19 @@ peek32(const struct atomic_u32 *a)
 static void
 check_source_polls(const struct core *c, struct place_state *p)
 {
-	const struct worker *w = c->worker;
+	const struct worker *w = worker_of(c);
 	uint64_t polls = peek64(&w->counters.source_polls);
 
 	if (!p->known || polls != p->source_polls) {
 		p->source_polls = polls;
-		p->tick_of_poll = c->tick;
+		p->tick_of_poll = core_tick(c);
 	}
 	/* Between those of the LIFO slot nobody looks. */
 	if (p->same_tick > 1)
 		return;
-	if (c->tick - p->tick_of_poll > w->rt->options.event_interval)
+	if (core_tick(c) - p->tick_of_poll > w->rt->options.event_interval)
 		virtual_failed("L1: worker %u has not polled for %u ticks",
-			       w->index, c->tick - p->tick_of_poll);
+			       w->index, core_tick(c) - p->tick_of_poll);
 	if (c->now > c->last_poll &&
 	    c->now - c->last_poll > w->rt->max_poll_gap)
 		virtual_failed("L1: worker %u has not polled for %" PRIu64
@@ -104,12 +104,12 @@ check_source_polls(const struct core *c, struct place_state *p)
 static void
 check_lifo(const struct core *c, struct place_state *p)
 {
-	if (!p->known || p->last_tick != c->tick)
+	if (!p->known || p->last_tick != core_tick(c))
 		p->same_tick = 0; /* so far */
-	p->last_tick = c->tick;
+	p->last_tick = core_tick(c);
 	if (++p->same_tick > 1 + LIFO_MAX_POLLS + RESUMED_MAX)
 		virtual_failed("L2: worker %u polled %u tasks in one tick",
-			       c->worker->index, p->same_tick);
+			       worker_of(c)->index, p->same_tick);
 }
 
 /* G6: no two tasks that are bound to one worker, in a poll or a drop. */
@@ -139,26 +139,26 @@ leave_bound(struct sim_task *t)
 static void
 enter_place(struct sim_task *t, const struct core *c)
 {
-	struct place_state *p = &places[t->rt][c->worker->index];
+	struct place_state *p = &places[t->rt][worker_of(c)->index];
 
 	if (p->polls != NULL)
 		virtual_failed("C1: tasks %u and %u run on worker %u at once",
-			       p->polls->id, t->id, c->worker->index);
+			       p->polls->id, t->id, worker_of(c)->index);
 	p->polls = t;
-	if (c->worker->rt != sim.rt[t->rt])
+	if (worker_of(c)->rt != sim.rt[t->rt])
 		virtual_failed("task %u runs on another runtime", t->id);
 	if (!sim.plan.current_thread[t->rt] &&
-	    rte_lcore_id() != c->worker->lcore)
+	    rte_lcore_id() != worker_of(c)->lcore)
 		virtual_failed("C4: worker %u runs with lcore id %u",
-			       c->worker->index, rte_lcore_id());
+			       worker_of(c)->index, rte_lcore_id());
 	if (t->bound >= 0)
-		enter_bound(t, c->worker);
+		enter_bound(t, worker_of(c));
 }
 
 static void
 leave_place(struct sim_task *t)
 {
-	places[t->rt][weir__core->worker->index].polls = NULL;
+	places[t->rt][worker_of(weir__core)->index].polls = NULL;
 	if (t->bound >= 0)
 		leave_bound(t);
 }
@@ -167,7 +167,7 @@ void
 check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 {
 	const struct core *c = ctx->core;
-	struct place_state *p = &places[t->rt][c->worker->index];
+	struct place_state *p = &places[t->rt][worker_of(c)->index];
 
 	if (t->running)
 		virtual_failed("T1: task %u runs twice at once", t->id);
@@ -199,11 +199,11 @@ void
 check_poll_returns(struct sim_task *t)
 {
 	const struct core *c = weir__core;
-	struct place_state *p = &places[t->rt][c->worker->index];
+	struct place_state *p = &places[t->rt][worker_of(c)->index];
 
 	enter_place(t, c);
 	/* Ticks have passed under another driver: it is the first of this. */
-	p->last_tick = c->tick;
+	p->last_tick = core_tick(c);
 	p->same_tick = 1;
 }
 
@@ -219,7 +219,7 @@ check_drop_begins(struct sim_task *t)
 	/* One that is refused ends where it was spawned. */
 	t->dropped_bound = t->bound >= 0 && (t->polls > 0 || t->task != NULL);
 	if (t->dropped_bound)
-		enter_bound(t, weir__core->worker);
+		enter_bound(t, worker_of(weir__core));
 }
 
 void
@@ -346,7 +346,7 @@ is_private(const struct sim_task *t)
 
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *w = rt->workers[i];
-		const struct core *c = w->core;
+		const struct core *c = &w->core;
 
 		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
 		    in_chain(&c->deferred, t->task) ||

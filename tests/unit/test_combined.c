@@ -366,7 +366,7 @@ spawn_crowd(struct weir_context *ctx, void *state)
 	weir_task_spawn_burst(weir_context_runtime(ctx), &rig_done_ops, crowd,
 			      CROWD, NULL, NULL);
 	/* As behind many short tasks. */
-	weir__core->next_look = weir__core->tick + 30;
+	core_look_at(weir__core, core_tick(weir__core) + 30);
 	rig_add(&s->log->polls, 1);
 	rig_wait_until(rig_get(s->go));
 	return WEIR_DONE;

@@ -879,7 +879,7 @@ static int
 setup_lingering(void **state)
 {
 	setup_short_waits(state);
-	rig.rt->workers[0]->core->short_waits = UINT32_MAX / 2;
+	rig.rt->workers[0]->core.short_waits = UINT32_MAX / 2;
 	return 0;
 }
 

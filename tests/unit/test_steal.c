@@ -62,7 +62,7 @@ __wrap_weir__search(struct core *c);
 struct task *
 __wrap_weir__search(struct core *c)
 {
-	struct asked *a = &asked[c->worker->index];
+	struct asked *a = &asked[worker_of(c)->index];
 	struct task *t;
 
 	if (rig_get(&a->searches) < SEARCHES)
@@ -110,7 +110,8 @@ bool
 __wrap_weir__idle_notify(struct idle *idle, const uint64_t *preferred,
 			 unsigned int *bit)
 {
-	const struct worker *w = weir__core != NULL ? weir__core->worker : NULL;
+	const struct worker *w =
+		weir__core != NULL ? worker_of(weir__core) : NULL;
 	bool at_home = w != NULL && idle == &w->node->idle;
 
 	rig_add(&notifies, 1);

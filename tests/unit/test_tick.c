@@ -340,7 +340,7 @@ count_looks(struct weir_context *ctx, void *state)
 
 	/* However short turns are. */
 	rt->clock_target = UINT64_MAX;
-	l->most = RTE_MAX(l->most, c->tick - c->looked);
+	l->most = RTE_MAX(l->most, core_tick(c) - c->looked);
 	if (++l->polls == 1000)
 		return WEIR_DONE;
 	weir_waker_wake(weir_context_waker(ctx));
@@ -477,7 +477,7 @@ fill_queue(struct weir_context *ctx, void *state)
 		.poll = done_at_once,
 	};
 
-	while (weir__run_queue_room_owner(&weir__core->worker->queue) > 0)
+	while (weir__run_queue_room_owner(&worker_of(weir__core)->queue) > 0)
 		weir_task_spawn_detached(rt, &ops, NULL, NULL);
 	rig_set(&full, 1);
 	rig_wait_until(rig_get(&go_on));

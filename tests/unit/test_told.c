@@ -36,8 +36,8 @@ void
 __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 {
 	if (weir__core != NULL) {
-		told = run_queue_tail_owner(&weir__core->worker->queue);
-		if (run_queue_len_owner(&weir__core->worker->queue) == 0)
+		told = run_queue_tail_owner(&worker_of(weir__core)->queue);
+		if (run_queue_len_owner(&worker_of(weir__core)->queue) == 0)
 			in_vain++;
 	}
 	__real_weir__notify(node, queue);
@@ -47,7 +47,7 @@ __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 static void
 look_at_queue(void)
 {
-	const struct run_queue *q = &weir__core->worker->queue;
+	const struct run_queue *q = &worker_of(weir__core)->queue;
 	bool slot = weir__core->lifo != NULL;
 
 	if (run_queue_len_owner(q) == 0 && !slot)
