@@ -30,15 +30,15 @@ EAL = ["--lcores", "0@{cpu}", "-m", "64", "--no-huge", "--no-shconf", "--no-pci"
 Mechanism = collections.namedtuple("Mechanism", "name about budget")
 
 MECHANISMS = [
-    Mechanism("spawn", "a task spawns a task that has no state", 155),
+    Mechanism("spawn", "a task spawns a task that has no state", 150),
     Mechanism("spawn_burst", "the same, of many at once", 80),
     Mechanism("complete", "a spawned task's turn, its end, and the look at its "
-              "handle that takes the result", 260),
-    Mechanism("wake", "a waker is woken, of a task that waits", 92),
+              "handle that takes the result", 250),
+    Mechanism("wake", "a waker is woken, of a task that waits", 85),
     Mechanism("poll", "a woken task's turn: out of the run queue, polled, "
-              "waiting again", 155),
+              "waiting again", 145),
     Mechanism("yield", "a turn of one of 128 tasks that yield, with its way back "
-              "into the queue", 140),
+              "into the queue", 125),
     Mechanism("inject_push", "one task into an inject queue", 120),
     Mechanism("inject_pop", "a task out of an inject queue, 32 at a time", 10),
     Mechanism("steal", "half of a queue of 64 tasks goes to a thief", 440),

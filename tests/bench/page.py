@@ -23,6 +23,7 @@ IN_README = {
     "ping_pong_chan_1": "a round trip through two channels",
     "cross_wake_2": "two tasks on two lcores wake each other",
     "mpsc_2": "a value through a channel, from one lcore to another",
+    "timers_1": "100,000 sleeping tasks, busy time for each",
 }
 
 TEXT = """\
