@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 #include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 
@@ -152,15 +153,55 @@ check_vdevs(void)
 	return STATUS_OK;
 }
 
+/* Has it a driver? */
+static bool
+is_probed(const struct rte_devargs *allowed)
+{
+	struct rte_dev_iterator it;
+	struct rte_device *dev;
+
+	RTE_DEV_FOREACH(dev, "bus=pci", &it)
+	{
+		if (rte_dev_devargs(dev) == allowed && rte_dev_is_probed(dev))
+			return true;
+	}
+	return false;
+}
+
+/* Nor without a NIC that was asked for. */
+static int
+check_allowed(void)
+{
+	const struct rte_devargs *d;
+
+	RTE_EAL_DEVARGS_FOREACH("pci", d)
+	{
+		if (d->policy == RTE_DEV_ALLOWED && !is_probed(d))
+			return REFUSE(STATUS_FAILED,
+				      "-a %s: EAL has no such device, or no "
+				      "driver for it; is it bound to vfio-pci?",
+				      d->name);
+	}
+	return STATUS_OK;
+}
+
 int
 eal_start(int argc, char **argv)
 {
-	int status;
+	int status, used;
 
 	note_options(argc, argv);
-	if (rte_eal_init(argc, argv) < 0)
+	used = rte_eal_init(argc, argv);
+	if (used < 0)
 		return refuse_eal(rte_errno);
-	status = check_vdevs();
+	/* EAL puts what is no option of its own behind those that are. */
+	if (used + 1 < argc)
+		status = REFUSE(STATUS_USAGE, "%s: unexpected; see --help",
+				argv[used + 1]);
+	else
+		status = check_vdevs();
+	if (status == STATUS_OK)
+		status = check_allowed();
 	if (status != STATUS_OK)
 		rte_eal_cleanup();
 	return status;

@@ -13,7 +13,7 @@
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FAILED = 1, /* the machine did not give what was asked for */
-	STATUS_USAGE = 2,  /* the command line is wrong on any machine */
+	STATUS_USAGE = 2,  /* an option or a value cannot be read */
 };
 
 /* A macro, so that it can be used to return: `return REFUSE(STATUS_USAGE, ...)`. */

@@ -86,6 +86,7 @@ run(struct testpmd *t)
 	uint64_t now = start, wake, last_stats = start, next_watch = start;
 	int status = STATUS_OK, number;
 
+	plan->worker_ns_at = start;
 	while (now < end) {
 		if (now >= next_watch) {
 			watch_poll(plan, t->streams);
@@ -97,6 +98,7 @@ run(struct testpmd *t)
 			break;
 		}
 		if (period != 0 && now >= last_stats + period) {
+			stats_count_workers(plan, now);
 			stats_print_period(plan, now - last_stats);
 			last_stats = now;
 		}
@@ -104,14 +106,18 @@ run(struct testpmd *t)
 		if (period != 0)
 			wake = RTE_MIN(wake, last_stats + period);
 		number = wake > now ? wait_signal(&t->signals, wake - now) : 0;
-		if (number == SIGHUP)
+		now = now_ns();
+		if (number == SIGHUP) {
+			stats_count_workers(plan, now);
 			map_reload(&t->options, plan, t->machine, t->streams,
 				   t->rt);
-		else if (number != 0)
+		} else if (number != 0) {
 			break;
-		now = now_ns();
+		}
 	}
-	t->elapsed_ns = now_ns() - start;
+	now = now_ns();
+	stats_count_workers(plan, now);
+	t->elapsed_ns = now - start;
 	return status;
 }
 

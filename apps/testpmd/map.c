@@ -277,6 +277,16 @@ apply(const struct weir_lcore_map *map, const struct plan *plan,
 	return rc;
 }
 
+static unsigned int
+active_workers(const struct weir_runtime *rt)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < weir_runtime_nb_workers(rt); i++)
+		n += weir_worker_is_active(rt, i);
+	return n;
+}
+
 void
 map_reload(struct options *o, struct plan *plan,
 	   const struct weir_machine *machine, struct stream **streams,
@@ -285,20 +295,24 @@ map_reload(struct options *o, struct plan *plan,
 	struct weir_lcore_map_change change;
 	struct weir_lcore_map *map;
 	char error[ERROR_SIZE];
+	int rc;
 
 	map = weir_lcore_map_load(o->map_file, error, sizeof(error));
 	if (map == NULL) {
 		error_line("--map is not applied: %s", error);
 		return;
 	}
-	if (check(map, o, plan, machine, false, error, sizeof(error)) < 0 ||
-	    apply(map, plan, streams, rt, &change, error, sizeof(error)) < 0) {
+	rc = check(map, o, plan, machine, false, error, sizeof(error));
+	if (rc == 0)
+		rc = apply(map, plan, streams, rt, &change, error,
+			   sizeof(error));
+	/* One that fails on the way stays as far as it has come. */
+	plan->nb_workers = active_workers(rt);
+	if (rc < 0) {
 		error_line("--map is not applied: %s: %s", o->map_file, error);
 		weir_lcore_map_free(map);
 		return;
 	}
-	plan->nb_workers += change.added;
-	plan->nb_workers -= change.retired;
 	weir_lcore_map_free(o->map);
 	o->map = map;
 	check(map, o, plan, machine, true, error, sizeof(error));

@@ -26,7 +26,11 @@ struct plan_stream {
 struct plan {
 	unsigned int nb_ports;
 	struct port ports[RTE_MAX_ETHPORTS];
-	unsigned int nb_workers;	    /* now: maps change it */
+	unsigned int nb_workers; /* now: maps change it */
+	/* Nanoseconds in which there were workers, each for itself. */
+	uint64_t worker_ns;		    /* up to worker_ns_at */
+	uint64_t worker_ns_printed;	    /* of those */
+	uint64_t worker_ns_at;		    /* by CLOCK_MONOTONIC */
 	unsigned int lcores[RTE_MAX_LCORE]; /* of the first workers */
 	int nodes[RTE_MAX_LCORE];	    /* and where they are */
 	unsigned int nb_spare;

@@ -31,14 +31,28 @@ per_second(uint64_t n, uint64_t ns)
 	return ns == 0 ? 0 : (double)n * SECOND_NS / (double)ns;
 }
 
+void
+stats_count_workers(struct plan *plan, uint64_t now)
+{
+	plan->worker_ns += plan->nb_workers * (now - plan->worker_ns_at);
+	plan->worker_ns_at = now;
+}
+
 /* Of all workers together, busy or not: they poll either way. */
 static double
-cycles_per_packet(uint64_t packets, uint64_t ns, unsigned int nb_workers)
+cycles_per_packet(uint64_t packets, uint64_t worker_ns)
 {
-	double cycles;
+	double cycles =
+		(double)rte_get_tsc_hz() * (double)worker_ns / SECOND_NS;
 
-	cycles = (double)rte_get_tsc_hz() * nb_workers * (double)ns / SECOND_NS;
 	return packets == 0 ? 0 : cycles / (double)packets;
+}
+
+/* How many there were, on average. */
+static double
+workers(uint64_t worker_ns, uint64_t ns)
+{
+	return ns == 0 ? 0 : (double)worker_ns / (double)ns;
 }
 
 void
@@ -46,6 +60,7 @@ stats_print_period(struct plan *plan, uint64_t elapsed_ns)
 {
 	struct rte_eth_stats now, *last;
 	uint64_t rx = 0, tx = 0, rx_all = 0, tx_all = 0;
+	uint64_t worker_ns = plan->worker_ns - plan->worker_ns_printed;
 	unsigned int i;
 
 	for (i = 0; i < plan->nb_ports; i++) {
@@ -69,10 +84,11 @@ stats_print_period(struct plan *plan, uint64_t elapsed_ns)
 	}
 	/* Whichever is greater: txonly receives nothing, rxonly sends nothing. */
 	rx_all = RTE_MAX(rx_all, tx_all);
-	printf("all ports: %.3f Mpps, %.1f CPU cycles/packet on %u workers\n",
+	printf("all ports: %.3f Mpps, %.1f CPU cycles/packet on %.3g workers\n",
 	       per_second(rx_all, elapsed_ns) / 1e6,
-	       cycles_per_packet(rx_all, elapsed_ns, plan->nb_workers),
-	       plan->nb_workers);
+	       cycles_per_packet(rx_all, worker_ns),
+	       workers(worker_ns, elapsed_ns));
+	plan->worker_ns_printed = plan->worker_ns;
 }
 
 /*
@@ -200,12 +216,12 @@ stats_print_totals(struct plan *plan, struct stream **streams,
 		printf("unaccounted: %" PRId64 " packets\n", rest);
 	account->lost += (uint64_t)(rest < 0 ? -rest : rest);
 	print_workers(rt);
-	printf("average: %.3f Mpps, %.1f CPU cycles/packet on %u workers, "
+	printf("average: %.3f Mpps, %.1f CPU cycles/packet on %.3g workers, "
 	       "%.2f s\n",
 	       per_second(account->forwarded, elapsed_ns) / 1e6,
-	       cycles_per_packet(account->forwarded, elapsed_ns,
-				 plan->nb_workers),
-	       plan->nb_workers, (double)elapsed_ns / SECOND_NS);
+	       cycles_per_packet(account->forwarded, plan->worker_ns),
+	       workers(plan->worker_ns, elapsed_ns),
+	       (double)elapsed_ns / SECOND_NS);
 }
 
 void

@@ -23,6 +23,13 @@ struct account {
 	uint64_t mbufs_left;
 };
 
+/*
+ * Counts the time of the plan's workers up to now (CLOCK_MONOTONIC, in nanoseconds):
+ * before their number changes, and before anything is printed.
+ */
+void
+stats_count_workers(struct plan *plan, uint64_t now);
+
 /* Prints rates since the last call, that was elapsed_ns ago. */
 void
 stats_print_period(struct plan *plan, uint64_t elapsed_ns);

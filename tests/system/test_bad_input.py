@@ -181,6 +181,17 @@ def no_hugepages():
     expect(testpmd, 1, "use --no-huge -m 512 or reserve hugepages", True)
 
 
+def word_among_eal_options():
+    """A blank for a comma, perhaps: EAL leaves such words to the program."""
+    expect(Testpmd((), TWO_NULL, eal=["net_null2"]), 2,
+           "net_null2: unexpected", True)
+
+
+def no_such_nic():
+    expect(Testpmd((), TWO_NULL, eal=["-a", "ffff:ff:1f.7"]), 1,
+           "-a ffff:ff:1f.7: EAL has no such device", True)
+
+
 def bad_eal_option():
     expect(Testpmd((), TWO_NULL, eal=["--no-such-option"]), 2,
            "EAL refuses its options", True)
@@ -217,6 +228,8 @@ def main():
     if not has_hugepages():
         tap.run("no hugepages", no_hugepages)
     tap.run("an EAL option that does not exist", bad_eal_option)
+    tap.run("a word among EAL's options", word_among_eal_options)
+    tap.run("a NIC that is not there", no_such_nic)
     tap.run("a place that is taken", place_taken)
     tap.finish()
 

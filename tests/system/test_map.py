@@ -119,6 +119,11 @@ def live(folder):
         testpmd.stop().check_clean()
         check(all(worker_lines(testpmd.lines).values()),
               "a worker did nothing: " + testpmd.describe())
+        # Three, then one, then three.
+        mean = re.search(r"^average: .* on ([\d.]+) workers",
+                         "\n".join(testpmd.lines), re.MULTILINE)
+        check(mean and 1 < float(mean[1]) < 3,
+              "not the mean of the workers: " + testpmd.describe())
 
 
 def live_without_queues(folder):
