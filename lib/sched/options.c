@@ -101,6 +101,9 @@ check_name(const char *name, char *error, size_t size)
 				       "name: character 0x%02x is none that "
 				       "can be shown",
 				       (unsigned char)*c);
+	/* Telemetry's commands have it as one of their parameters. */
+	if (strchr(name, ',') != NULL)
+		return invalid(error, size, "name: '%s' has a comma", name);
 	if (strlen(name) > OPTIONS_NAME_LEN)
 		return invalid(error, size,
 			       "name: \"%s\" has more than %d characters", name,

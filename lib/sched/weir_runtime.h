@@ -58,9 +58,9 @@ enum weir_park {
 struct weir_options {
 	/**
 	 * Begins the names of the runtime's rings and pools, and is what
-	 * telemetry calls it, so it must be unique in the process and should
-	 * have no comma. At most 8 characters, none of them a control
-	 * character. Default "weir".
+	 * telemetry calls it, so it must be unique in the process. At most 8
+	 * characters, none of them a comma or a control character. Default
+	 * "weir".
 	 */
 	const char *name;
 

@@ -156,7 +156,7 @@ name_has_one_to_eight_characters(void **state)
 }
 
 static void
-name_has_no_control_characters(void **state)
+name_can_be_shown_and_asked_for(void **state)
 {
 	struct weir_options o;
 
@@ -167,6 +167,8 @@ name_has_no_control_characters(void **state)
 	expect_invalid(&o, "name", "0x7f");
 	o.name = "too long\n to be one";
 	expect_invalid(&o, "name", "0x0a");
+	o.name = "a,b";
+	expect_invalid(&o, "name", "a,b");
 	o.name = "a b\xc3\xa9";
 	expect_valid(&o);
 }
@@ -538,7 +540,7 @@ main(void)
 		cmocka_unit_test(every_number_has_its_bounds),
 		cmocka_unit_test(ring_size_is_a_power_of_two),
 		cmocka_unit_test(name_has_one_to_eight_characters),
-		cmocka_unit_test(name_has_no_control_characters),
+		cmocka_unit_test(name_can_be_shown_and_asked_for),
 		cmocka_unit_test(inject_interval_leaves_the_own_queue_its_turn),
 		cmocka_unit_test(park_is_one_of_the_policies),
 		cmocka_unit_test(lcores_are_worker_lcores_each_once),
