@@ -29,7 +29,12 @@ SCENARIOS = {**forward.SCENARIOS, **overhead.SCENARIOS, **park.SCENARIOS,
              **sched_scenarios.SCENARIOS, **fiber.SCENARIOS}
 # Those that are asked for alone; a function of the arguments and say().
 OTHERS = {"instructions": costs.run, "growth": growth.run}
+# And the options that have no meaning there.
+USELESS = {"instructions": ("compare", "huge_dir", "patience", "peers", "reps",
+                            "seconds", "svg"),
+           "growth": ("compare", "peers", "seconds")}
 LEAST_REPS = 7
+SAMPLE_SECONDS = 3
 # Longest that a scenario waits for quiet, all its waits together.
 PATIENCE_SECONDS = 120
 BUILT_PEERS = sorted({peer.name for scenario in SCENARIOS.values()
@@ -172,14 +177,15 @@ def make_parser():
                         f"those of {', '.join(groups())}; without the number at "
                         f"its end: with each number; or {', '.join(OTHERS)}, "
                         "alone")
+    # Those that one alone has no use for are refused there: None was not given.
     parser.add_argument("--reps", type=lambda t: whole(t, LEAST_REPS),
-                        default=LEAST_REPS, metavar="N",
+                        metavar="N",
                         help="samples of each program; default and least: "
                         f"{LEAST_REPS}")
-    parser.add_argument("--seconds", type=lambda t: whole(t, 1), default=3,
-                        metavar="S", help="length of a sample; default: 3")
+    parser.add_argument("--seconds", type=lambda t: whole(t, 1), metavar="S",
+                        help=f"length of a sample; default: {SAMPLE_SECONDS}")
     parser.add_argument("--patience", type=lambda t: whole(t, 0),
-                        default=PATIENCE_SECONDS, metavar="S",
+                        metavar="S",
                         help="longest wait of a scenario for quiet moments; "
                         f"default: {PATIENCE_SECONDS}")
     parser.add_argument("--peers", action="store_true",
@@ -212,12 +218,15 @@ def parse_arguments(argv=None):
     alone = [name for name in args.scenarios if name in OTHERS]
     if alone and len(args.scenarios) > 1:
         parser.error(f"{alone[0]}: goes alone, without other scenarios")
-    refused = {"--compare": bool(alone and args.compare),
-               "--peers": bool(alone and args.peers),
-               "--svg": alone == ["instructions"] and bool(args.svg)}
-    for option, wrong in refused.items():
-        if wrong:
-            parser.error(f"{option}: not with {alone[0]}")
+    for name in alone:
+        for option, given in vars(args).items():
+            if (option in USELESS[name] and given is not None
+                    and given is not False):
+                parser.error(f"--{option.replace('_', '-')}: not with {name}")
+    args.reps = args.reps or LEAST_REPS
+    args.seconds = args.seconds or SAMPLE_SECONDS
+    if args.patience is None:
+        args.patience = PATIENCE_SECONDS
     if args.page and alone != ["instructions"] and not (
             args.peers and args.scenarios == ungrouped()):
         parser.error("--page: only with instructions, or with --peers and every "

@@ -68,6 +68,10 @@ def mistakes_are_named():
                 (["--page", "--peers", "timers"], "--page: only with"),
                 (["instructions", "--svg", "x"], "--svg: not with"),
                 (["instructions", "--peers"], "--peers: not with instructions"),
+                (["instructions", "--reps", "9"], "--reps: not with"),
+                (["instructions", "--patience", "0"], "--patience: not with"),
+                (["instructions", "--huge-dir", "x"], "--huge-dir: not with"),
+                (["growth", "--seconds", "2"], "--seconds: not with growth"),
                 (["growth", "--peers"], "--peers: not with growth"),
                 (["--nothing"], "--nothing")):
             status, out, errors = tool("--check", *args)
