@@ -59,7 +59,7 @@ struct core {
 	struct task_chain deferred;
 
 	uint32_t next_look; /* tick of the next look at the clock */
-	/* Ticks before that, from this one on; what a tick counts: core_tick(). */
+	/* Ticks between this one and that; below 0: it is due. See core_tick(). */
 	int32_t ticks_left;
 	uint32_t clock_ticks;	  /* between two of those */
 	uint32_t next_event;	  /* tick of the next maintenance */
