@@ -165,7 +165,8 @@ is_valid_name(void)
 {
 	const char *c;
 
-	if (o.name == NULL || o.name[0] == '\0' || strlen(o.name) > 8)
+	if (o.name == NULL || o.name[0] == '\0' || strlen(o.name) > 8 ||
+	    strchr(o.name, ',') != NULL)
 		return false;
 	for (c = o.name; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
