@@ -258,6 +258,15 @@ weir_fiber_sleep(struct weir_fiber *fiber, uint64_t ns)
 	return rc;
 }
 
+/* As weir_fiber_may_wait(), but it is no wait that comes late. */
+static __rte_noinline bool
+was_cancelled(const struct weir_fiber *fiber)
+{
+	const struct fiber *f = inside(fiber);
+
+	return f != NULL && f->ctx == NULL;
+}
+
 int
 weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
 {
@@ -266,7 +275,7 @@ weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
 	rc = weir_fiber_await(
 		fiber, weir_join_poll(weir_fiber_context(fiber), join, result));
 	/* Else it is the outcome of the task, or nobody is waiting here. */
-	if (rc == -ECANCELED && weir_fiber_may_wait(fiber) == -ECANCELED)
+	if (rc == -ECANCELED && was_cancelled(fiber))
 		weir_join_detach(join);
 	return rc;
 }

@@ -26,18 +26,27 @@ static pthread_key_t signal_stack;
 static bool have_key;
 static __thread bool thread_ready;
 
+/* Of a task's name, so that all the rest finds room. */
+#define NAME_MOST 80
+
 struct line {
 	char text[160];
 	size_t n;
 };
 
 static void
-add(struct line *l, const char *text)
+add_some(struct line *l, const char *text, size_t most)
 {
-	size_t n = RTE_MIN(strlen(text), sizeof(l->text) - l->n);
+	size_t n = RTE_MIN(strnlen(text, most), sizeof(l->text) - l->n);
 
 	memcpy(l->text + l->n, text, n);
 	l->n += n;
+}
+
+static void
+add(struct line *l, const char *text)
+{
+	add_some(l, text, sizeof(l->text));
 }
 
 static void
@@ -61,7 +70,7 @@ report(const struct fiber *f, int fd)
 	ssize_t n;
 
 	add(&l, "weir: fiber ");
-	add(&l, task_ops(t)->name);
+	add_some(&l, task_ops(t)->name, NAME_MOST);
 	add(&l, " (");
 	add_number(&l, task_id(t), 16);
 	add(&l, ") has overflowed its stack of ");

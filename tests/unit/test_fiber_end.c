@@ -495,6 +495,47 @@ one_that_does_not_return_is_named(void **state)
 	free(log_text);
 }
 
+#define MANY (WEIR_FIBER_LATE_AWAITS * 3 / 5)
+
+static struct weir_join *many[MANY];
+
+static int
+many_joins_run(struct weir_fiber *f, void *state)
+{
+	struct job *j = state;
+	unsigned int i;
+
+	rig_add(&j->story->waits, 1);
+	weir_fiber_sleep(f, HOUR);
+	for (i = 0; i < MANY; i++)
+		j->story->late +=
+			weir_fiber_join(f, many[i], NULL) == -ECANCELED;
+	return 0;
+}
+
+/* Each is one await, so they are not too many. */
+static void
+one_that_awaits_its_children_yet_is_not_named(void **state)
+{
+	struct story s = { .late = 0 };
+	struct weir_join *join;
+	FILE *stream = open_log();
+	unsigned int i;
+
+	rig_set(&asserts, 0);
+	for (i = 0; i < MANY; i++)
+		many[i] = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	join = spawn(many_joins_run, &s);
+	rig_wait_until(rig_get(&s.waits) == 1);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	close_log(stream);
+	assert_int_equal(s.late, MANY);
+	assert_null(strstr(log_text, "goes on waiting"));
+	assert_int_equal(rig_get(&asserts), 0);
+	free(log_text);
+}
+
 int
 main(void)
 {
@@ -506,6 +547,7 @@ main(void)
 		RIG_TESTS(shutdown_ends_bound_ones_on_their_worker),
 		RIG_TESTS(join_tells_its_own_end_from_the_childs),
 		RIG_TESTS(one_that_does_not_return_is_named),
+		RIG_TESTS(one_that_awaits_its_children_yet_is_not_named),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

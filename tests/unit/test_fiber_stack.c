@@ -276,6 +276,7 @@ died(int status)
 }
 
 #define LINE "weir: fiber deep ("
+#define NAME_20 "twenty-characters-or"
 
 static void
 overflow_is_reported(void **state)
@@ -283,6 +284,19 @@ overflow_is_reported(void **state)
 	int status = run_child("overflow", output, sizeof(output));
 
 	if (!died(status) || strstr(output, LINE) == NULL ||
+	    strstr(output, ") has overflowed its stack of 65536 bytes\n") ==
+		    NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
+/* As much of its name as leaves room for the rest. */
+static void
+overflow_is_reported_whole(void **state)
+{
+	int status = run_child("named", output, sizeof(output));
+
+	if (!died(status) ||
+	    strstr(output, "weir: fiber " NAME_20 NAME_20) == NULL ||
 	    strstr(output, ") has overflowed its stack of 65536 bytes\n") ==
 		    NULL)
 		fail_msg("status %x: %s", status, output);
@@ -383,6 +397,7 @@ end_here(int number)
 static int
 child(const char *what)
 {
+	struct weir_task_ops ops = job_ops;
 	const struct rlimit none = { 0, 0 };
 	struct sigaction action = { .sa_handler = end_here,
 				    .sa_flags = SA_ONSTACK };
@@ -410,7 +425,9 @@ child(const char *what)
 		j.depth = 1000 + i;
 		weir_join_detach(weir_task_spawn(rig.rt, &job_ops, &j, NULL));
 	}
-	weir_runtime_block_on(rig.rt, &job_ops, &j, NULL);
+	if (strcmp(what, "named") == 0)
+		ops.name = NAME_20 NAME_20 NAME_20 NAME_20 NAME_20 NAME_20;
+	weir_runtime_block_on(rig.rt, &ops, &j, NULL);
 	/* It should not have come to this. */
 	return 0;
 }
@@ -431,6 +448,7 @@ main(int argc, char **argv)
 		RIG_TEST(without_memory_it_fails, 1),
 		RIG_TEST(depth_is_told, 1),
 		cmocka_unit_test(overflow_is_reported),
+		cmocka_unit_test(overflow_is_reported_whole),
 		cmocka_unit_test(old_kernels_guard_too),
 		cmocka_unit_test(overflow_after_a_wait_elsewhere_is_reported),
 		cmocka_unit_test(nothing_is_said_unless_asked_for),
