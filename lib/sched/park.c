@@ -407,11 +407,13 @@ weir__park(struct core *c)
 		told = is_told(w);
 	}
 	get_up(c, told);
-	/* Who was claimed at once has not polled. */
-	if (told)
+	/* Who was claimed has rested since its last poll, or has not polled. */
+	if (told) {
+		core_set_now(c, rte_rdtsc());
 		core_look_at(c, core_tick(c) + 1);
-	else
+	} else {
 		core_looked(c, core_tick(c) + 1);
+	}
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
 	end_wait(c, begin);

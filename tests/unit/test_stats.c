@@ -276,6 +276,68 @@ parked_worker_is_not_busy(void **state)
 			ns(rte_rdtsc() - begin));
 }
 
+void
+__real_weir__pause(bool save_power, uint64_t until);
+void
+__wrap_weir__pause(bool save_power, uint64_t until);
+
+static struct atomic_u32 pauses_last; /* until this is 0 */
+static struct atomic_u32 pausing;
+
+void
+__wrap_weir__pause(bool save_power, uint64_t until)
+{
+	if (!rig_get(&pauses_last)) {
+		__real_weir__pause(save_power, until);
+		return;
+	}
+	rig_add(&pausing, 1);
+	rig_wait_until(!rig_get(&pauses_last));
+}
+
+/* Both have been parked and counted again. */
+static uint64_t
+busy_of_two(void)
+{
+	uint64_t polls[2], busy = 0;
+	struct weir_node_stats node;
+	unsigned int i;
+
+	rig_wait_until(
+		(weir_node_stats_get(rig.rt, 0, &node), node.parked == 2));
+	for (i = 0; i < 2; i++)
+		polls[i] = worker_stats(i).source_polls;
+	for (i = 0; i < 2; i++) {
+		rig_wait_until(worker_stats(i).source_polls > polls[i] + 1);
+		busy += worker_stats(i).busy_ns;
+	}
+	return busy;
+}
+
+/* It is told in a pause, and polls no more before it gets up. */
+static void
+pause_of_who_is_woken_is_not_busy(void **state)
+{
+	const uint64_t long_pause = rte_get_tsc_hz() / 5;
+	struct weir_join *join;
+	uint64_t before, begin;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(
+			weir_worker_park_set(rig.rt, i, WEIR_PARK_PAUSE), 0);
+	before = busy_of_two();
+	rig_set(&pausing, 0);
+	rig_set(&pauses_last, 1);
+	rig_wait_until(rig_get(&pausing) == 2);
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	begin = rte_rdtsc();
+	rig_wait_until(rte_rdtsc() - begin > long_pause);
+	rig_set(&pauses_last, 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_in_range(busy_of_two() - before, 1, ns(long_pause) - 1);
+}
+
 static int
 sleep_long(struct weir_context *ctx, void *state)
 {
@@ -386,6 +448,7 @@ main(void)
 		RIG_TESTS(node_says_what_is_in_it),
 		RIG_TESTS(busy_is_the_time_of_tasks),
 		RIG_TEST(parked_worker_is_not_busy, 1),
+		RIG_TEST(pause_of_who_is_woken_is_not_busy, 2),
 		RIG_TEST(parked_worker_that_moves_timers_is_busy, 1),
 		RIG_TEST(worker_that_never_parks_is_counted_meanwhile, 1),
 		RIG_TEST(rounds_that_find_nothing_are_empty, 1),
