@@ -72,6 +72,9 @@ weir__clock_hold(struct clock *c)
 	return 0;
 }
 
+/* Cycles: the half of what it can tell while it runs. */
+#define GO_ON_MOST (UINT64_C(1) << 62)
+
 int
 weir__clock_go_on(struct clock *c)
 {
@@ -79,6 +82,9 @@ weir__clock_go_on(struct clock *c)
 
 	if (held == CLOCK_RUNS)
 		return -EALREADY;
+	/* clock_at() takes what is twice as far for a time before the begin. */
+	if (held > GO_ON_MOST)
+		return -ERANGE;
 	atomic_u64_store(&c->begin, rte_rdtsc() - held, RELAXED);
 	/*
 	 * [clock:A1] the begin first: else a reader could see the clock run

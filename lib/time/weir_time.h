@@ -36,7 +36,14 @@ weir_clock_now(const struct weir_runtime *rt);
 WEIR_API int
 weir_clock_pause(struct weir_runtime *rt);
 
-/** Lets it go on from where it is. As weir_clock_pause(). */
+/**
+ * Lets it go on from where it is.
+ *
+ * @return 0, or -EALREADY when it runs, or -ERANGE when it has been moved on to more
+ * than 2^62 TSC cycles, 48 years at 3 GHz: it stays paused.
+ *
+ * As weir_clock_pause().
+ */
 WEIR_API int
 weir_clock_resume(struct weir_runtime *rt);
 

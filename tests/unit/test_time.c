@@ -177,6 +177,11 @@ paused_clock_stands_still(void **state)
 	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
 	assert_int_equal(weir_clock_advance(rig.rt, UINT64_MAX), 0);
 	assert_int_equal(weir_clock_advance(rig.rt, 1), 0);
+	/* Nor does it go on from there. */
+	now = weir_clock_now(rig.rt);
+	assert_int_equal(weir_clock_resume(rig.rt), -ERANGE);
+	assert_int_equal(weir_clock_now(rig.rt), now);
+	assert_int_equal(weir_clock_pause(rig.rt), -EALREADY);
 }
 
 /* Of a counter so slow that nanoseconds are used up before its cycles, too. */
