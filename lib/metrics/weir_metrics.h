@@ -144,7 +144,10 @@ weir_worker_steals_from(const struct weir_runtime *rt, unsigned int thief,
 enum weir_histogram_kind {
 	/** How long polls took; the task's end, if it came, included. */
 	WEIR_HISTOGRAM_POLL,
-	/** From when a task was made runnable until it had its turn. */
+	/**
+	 * From when a task was made runnable until it had its turn. Less than 2^35
+	 * TSC cycles, 11 s at 3 GHz: of a longer wait, what is over a multiple.
+	 */
 	WEIR_HISTOGRAM_WAKE,
 };
 
