@@ -58,7 +58,7 @@ ready(const struct weir_join_set *set)
 	return !list_empty(&set->ended) || set->nb_members == 0;
 }
 
-/* It takes its answer when it comes: nobody else does. */
+/* It takes its answer when it comes, and waits again if the user has taken that. */
 static bool
 grant(struct sync *sync, struct wait *w)
 {
@@ -163,20 +163,22 @@ weir_join_set_add(struct weir_join_set *set, struct weir_join *join)
 	return 0;
 }
 
-/* The first that has ended. */
+/* The first that has ended; -EAGAIN: none, and some run. */
 static int
 take(struct weir_join_set *set, struct weir_joined *joined, void *result)
 {
 	struct list_link *l;
 	struct member *m;
+	bool empty;
 
 	lock_acquire(&set->sync.lock);
 	l = list_pop_front(&set->ended);
+	empty = set->nb_members == 0;
 	if (l != NULL)
 		set->nb_members--;
 	lock_release(&set->sync.lock);
 	if (l == NULL)
-		return -ENOENT;
+		return empty ? -ENOENT : -EAGAIN;
 	m = container_of(l, struct member, ended);
 	joined->id = weir_join_id(m->join);
 	joined->ops = task_ops((struct task *)m->join);
@@ -207,9 +209,14 @@ weir_join_set_next(struct weir_context *ctx, struct weir_join_set *set,
 {
 	int rc;
 
-	if (wait_begin(ctx, &set->sync, wait, &rc))
-		rc = wait_ready(ctx, set, wait);
-	return rc < 0 ? rc : take(set, joined, result);
+	do {
+		if (wait_begin(ctx, &set->sync, wait, &rc))
+			rc = wait_ready(ctx, set, wait);
+		if (rc < 0)
+			return rc;
+		rc = take(set, joined, result);
+	} while (unlikely(rc == -EAGAIN));
+	return rc;
 }
 
 void

@@ -101,7 +101,8 @@ weir_join_set_abort_all(struct weir_join_set *set);
 
 /**
  * Takes all tasks out and gives their handles up, as weir_join_detach(); they
- * run on. Who waits is told that the set is empty. The set's user.
+ * run on. Who waits is told that the set is empty, or waits for what has been put into
+ * it by then. The set's user.
  */
 WEIR_API void
 weir_join_set_detach_all(struct weir_join_set *set);

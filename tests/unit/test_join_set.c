@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rand.h"
+#include "before_wake.h"
 #include "waiter.h"
 
 static struct weir_join_set *set;
@@ -405,6 +406,94 @@ who_waits_is_told_that_all_were_detached(void **state)
 	assert_int_equal(waiter_join(join), -ENOENT);
 }
 
+static void
+spawn_another(void)
+{
+	spawn(set, 1, WEIR_DONE);
+}
+
+/* Waits, and empties and fills the set meanwhile. */
+static int
+detach_while_it_waits(struct weir_context *ctx, void *what,
+		      struct weir_wait *wait)
+{
+	struct atomic_u32 *begun = what;
+	int rc = take_next(ctx, set, wait);
+
+	if (rc != WEIR_PENDING || rig_get(begun))
+		return rc;
+	weir_join_set_detach_all(set);
+	if (waiters(set) != 0)
+		return -EBADE;
+	spawn_another();
+	rc = take_next(ctx, set, wait);
+	rig_set(begun, 1);
+	return rc;
+}
+
+static void
+set_that_was_emptied_and_filled_is_waited_for(void **state)
+{
+	struct atomic_u32 begun = { 0 };
+	struct waiter_thread *thread;
+	struct weir_join *join;
+
+	spawn(set, 0, WEIR_DONE);
+	join = waiter_spawn(rig.rt, detach_while_it_waits, &begun);
+	rig_wait_until(rig_get(&begun) || weir_join_ended(join));
+	open_gate(1, 1);
+	assert_int_equal(waiter_join(join), 0);
+	expect_empty();
+	/* The same of a plain thread, before it is woken. */
+	spawn(set, 0, WEIR_DONE);
+	thread = waiter_thread_start(take_next, set);
+	waiter_wait_for(set, 1);
+	before_wake(spawn_another);
+	weir_join_set_detach_all(set);
+	assert_true(before_wake_called());
+	open_gate(1, 1);
+	assert_int_equal(waiter_thread_join(thread), 0);
+	expect_empty();
+	open_gate(0, 2);
+}
+
+/* Waits, and takes with another wait what the first was woken to. */
+static int
+take_with_another_wait(struct weir_context *ctx, void *what,
+		       struct weir_wait *wait)
+{
+	struct atomic_u32 *begun = what;
+	struct weir_wait other = { 0 };
+	int rc = take_next(ctx, set, wait);
+
+	if (rc != WEIR_PENDING || rig_get(begun))
+		return rc;
+	rig_set(&rig.go, 1);
+	waiter_wait_for(set, 0);
+	if (take_next(ctx, set, &other) != 0)
+		return -EBADE;
+	rc = take_next(ctx, set, wait);
+	rig_set(begun, 1);
+	return rc;
+}
+
+static void
+who_finds_its_end_taken_waits_again(void **state)
+{
+	struct atomic_u32 begun = { 0 };
+	struct weir_join *join;
+
+	join = rig_spawn_job(rig.rt, &rig_block_ops, &rig.told);
+	assert_int_equal(weir_join_set_add(set, join), 0);
+	spawn(set, 0, WEIR_DONE);
+	join = waiter_spawn(rig.rt, take_with_another_wait, &begun);
+	rig_wait_until(rig_get(&begun) || weir_join_ended(join));
+	assert_int_equal(weir_join_set_count(set), 1);
+	open_gate(0, 1);
+	assert_int_equal(waiter_join(join), 0);
+	expect_empty();
+}
+
 /* A task with a set of its own: spawns, takes, and is perhaps dropped. */
 #define MEMBERS 300
 
@@ -534,6 +623,10 @@ main(void)
 		TEST(who_gives_up_leaves_the_end_to_be_taken, 1),
 		TEST(who_gives_up_leaves_the_end_to_be_taken, 2),
 		TEST(who_waits_is_told_that_all_were_detached, 1),
+		TEST(set_that_was_emptied_and_filled_is_waited_for, 1),
+		TEST(set_that_was_emptied_and_filled_is_waited_for, 2),
+		TEST(who_finds_its_end_taken_waits_again, 1),
+		TEST(who_finds_its_end_taken_waits_again, 2),
 		TEST(task_takes_all_that_it_spawned, 1),
 		TEST(task_takes_all_that_it_spawned, 3),
 		TEST(storm_of_sets_leaves_nothing, 1),
