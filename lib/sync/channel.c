@@ -32,7 +32,9 @@
  *     woken last, yields and looks again CHANNEL_PAUSE_US later, once, before it waits in
  *     line. Meanwhile it is in no line, as one that was not there yet: nobody is
  *     to wake it, and none of the values is promised to it. Apart it does so as soon
- *     as it has taken what it saw: to look takes the line from the senders.
+ *     as it has taken what it saw: to look takes the line from the senders. Another
+ *     that comes meanwhile may join the pause; each has one for a wait, whatever the
+ *     others find.
  * Y52 Apart nobody is in line, and nothing is promised. They part with the channel's
  *     lock, and come together with both, the receivers' first.
  * Y53 Apart senders know of no more places than there are, and receivers of no more

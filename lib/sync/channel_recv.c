@@ -132,9 +132,23 @@ weir__channel_drop_values(struct channel *c)
 	weir__channel_free_blocks(old);
 }
 
+/* Y50: does it pause no more? */
+static inline bool
+has_paused(const struct wait *w)
+{
+	return (w->tried & WAIT_PAUSED) != 0 && rte_rdtsc() >= w->pause_end;
+}
+
+static void
+pause_until(struct wait *w, uint64_t end)
+{
+	w->pause_end = end;
+	w->tried |= WAIT_PAUSED;
+}
+
 /* Y50: is a task that found nothing to look again? With the receivers' lock. */
 static bool
-pause_begins(struct channel *c)
+pause_begins(struct channel *c, struct wait *w)
 {
 	if (!has_mode(c, MODE_QUICK) || sync_awaited(&c->sync, RECEIVERS))
 		return false;
@@ -144,21 +158,31 @@ pause_begins(struct channel *c)
 		clear_mode(c, MODE_QUICK);
 		return false;
 	}
-	atomic_u64_store(&c->pause_end,
-			 rte_rdtsc() + cycles_of_us(CHANNEL_PAUSE_US), RELAXED);
+	/* Another has found something meanwhile: its own pause is the only one. */
+	if ((w->tried & WAIT_PAUSED) != 0)
+		return !has_paused(w);
+	pause_until(w, rte_rdtsc() + cycles_of_us(CHANNEL_PAUSE_US));
+	atomic_u64_store(&c->pause_end, w->pause_end, RELAXED);
 	atomic_u32_store(&c->pausing, 1, RELAXED);
 	return true;
 }
 
 /*
- * Without the lock, and in no order with it: a pause that is seen late ends early or
- * is joined once more, and whoever looks then does so with the lock.
+ * Its own pause, or for once that of another. Without the lock, and in no order with
+ * it: a pause that is seen late ends early, and whoever looks then does so with the
+ * lock.
  */
 static bool
-pause_goes_on(const struct channel *c)
+pause_goes_on(const struct channel *c, struct wait *w)
 {
-	return unlikely(atomic_u32_load(&c->pausing, RELAXED) != 0) &&
-	       rte_rdtsc() < atomic_u64_load(&c->pause_end, RELAXED);
+	const uint64_t end = atomic_u64_load(&c->pause_end, RELAXED);
+
+	if ((w->tried & WAIT_PAUSED) != 0)
+		return !has_paused(w);
+	if (rte_rdtsc() >= end)
+		return false;
+	pause_until(w, end);
+	return true;
 }
 
 /*
@@ -180,11 +204,11 @@ note_found(struct channel *c, int promised, uint64_t n)
 
 /* Y50: has a task taken what it saw, and is to pause? With the receivers' lock. */
 static inline bool
-is_to_pause(const struct channel *c)
+is_to_pause(const struct channel *c, const struct wait *w)
 {
 	return is_apart(c) && has_mode(c, MODE_QUICK) &&
 	       atomic_u32_load(&c->pausing, RELAXED) == 0 &&
-	       c->seen == atomic_u64_load(&c->taken, RELAXED);
+	       c->seen == atomic_u64_load(&c->taken, RELAXED) && !has_paused(w);
 }
 
 /*
@@ -244,9 +268,11 @@ static __rte_always_inline int
 recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	    uint32_t n, struct weir_wait *wait)
 {
+	struct wait *w = (struct wait *)wait;
 	int promised, rc;
 
-	if (unlikely(pause_goes_on(c)) && ctx != NULL && wait_is_idle(wait))
+	if (unlikely(atomic_u32_load(&c->pausing, RELAXED) != 0) &&
+	    ctx != NULL && wait_is_idle(wait) && pause_goes_on(c, w))
 		return context_look_again(ctx);
 	promised = wait_enter(ctx, &c->sync.awaited, wait);
 	if (unlikely(promised > 0))
@@ -254,12 +280,12 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	else if (likely(promised == 0))
 		lock_receivers(c);
 	while (promised >= 0) {
-		rc = ctx != NULL && is_to_pause(c) ?
+		rc = ctx != NULL && is_to_pause(c, w) ?
 			     -EAGAIN :
 			     recv_now(c, values, n, promised);
 		if (rc != -EAGAIN)
 			return wait_over(wait, rc);
-		if (ctx != NULL && pause_begins(c)) {
+		if (ctx != NULL && pause_begins(c, w)) {
 			unlock_receivers(c);
 			return context_look_again(ctx);
 		}

@@ -230,7 +230,7 @@ receive(struct weir_context *ctx, struct oneshot *o, void *value,
 		return -EBUSY;
 	if (w != NULL) {
 		w->awaited = NULL;
-		w->looked = false;
+		w->tried = 0;
 	}
 	return take(o, word, value);
 }
@@ -249,7 +249,7 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 		word = look(o);
 		if (word == ONESHOT_SENT) {
 			ctx->budget--;
-			w->looked = false;
+			w->tried = 0;
 			return take(o, word, value);
 		}
 		if (word == ONESHOT_EMPTY && wait_looks_again(ctx, wait)) {

@@ -201,7 +201,7 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 	if (ctx == NULL)
 		return block(s, side, place, n);
 	w->awaited = &s->awaited;
-	w->looked = false;
+	w->tried = 0;
 	w->place = place;
 	w->n = n;
 	join_line(s, w, context_waker(ctx), side);
@@ -231,7 +231,7 @@ weir_wait_cancel(struct weir_wait *wait)
 	struct wait *w = wait_of(wait);
 	struct awaited *a = w->awaited;
 
-	w->looked = false;
+	w->tried = 0;
 	if (a == NULL)
 		return;
 	w->awaited = NULL;

@@ -32,15 +32,22 @@ struct wait {
 	 */
 	struct atomic_u64 waiter;
 	/* What it waits for: the kind says what these mean. */
-	void *place;
+	union {
+		void *place;
+		uint64_t pause_end; /* with WAIT_PAUSED, in no line: TSC */
+	};
 	uint32_t n;
 	/* Whoever takes it out of the line writes it, before WAIT_OVER. */
 	int16_t rc;
 	uint8_t side;
-	bool looked; /* the waiter's: see wait_looks_again() */
+	uint8_t tried; /* the waiter's, before it joins the line: WAIT_* below */
 	/* Under the lock, while it is in line. */
 	struct list_link link;
 };
+
+/* In `tried`: it looks again (Y51); it pauses, with which it does that too (Y50). */
+#define WAIT_LOOKED 1u
+#define WAIT_PAUSED 2u
 
 /* In `waiter`: it is out of the line. No waker has that bit. */
 #define WAIT_OVER ((uint64_t)4)
@@ -201,18 +208,18 @@ wait_looks_again(struct weir_context *ctx, struct weir_wait *wait)
 {
 	struct wait *w = (struct wait *)wait;
 
-	if (context_next(ctx) == NULL || w->looked)
+	if (context_next(ctx) == NULL || w->tried != 0)
 		return false;
-	w->looked = true;
+	w->tried = WAIT_LOOKED;
 	return true;
 }
 
-/* The next wait may look again. */
+/* The next wait may look again, and pause. */
 static inline int
 wait_over(struct weir_wait *wait, int rc)
 {
 	if (likely(wait != NULL))
-		((struct wait *)wait)->looked = false;
+		((struct wait *)wait)->tried = 0;
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/cycles.h"
 #include "base/rand.h"
 #include "sync/oneshot.h"
 #include "waiter.h"
@@ -1046,6 +1047,74 @@ receiver_of_many_pauses_before_it_looks(void **state)
 	weir_sender_drop(tx);
 }
 
+/* How long a receiver pauses, and some more. */
+#define PAUSE_US 3u
+
+/* Beside a receiver that pauses. */
+struct others {
+	bool pause; /* when that is over */
+	struct weir_wait wait;
+	struct atomic_u32 done;
+};
+
+/*
+ * Waits for a burst and pauses, while another takes what comes. When that is over it
+ * gets in line.
+ */
+static int
+pause_beside_others(struct weir_context *ctx, void *what,
+		    struct weir_wait *wait)
+{
+	struct others *o = what;
+	uint64_t values[BURST], end;
+	int n;
+
+	n = weir_recv_burst(ctx, rx, values, BURST, wait);
+	if (n < 0)
+		return n;
+	if (n != BURST)
+		return -EPROTO;
+	n = weir_recv_burst(ctx, rx, values, BURST, wait);
+	end = rte_rdtsc() + cycles_of_us(PAUSE_US);
+	if (n != WEIR_PENDING || weir_try_send(tx, values) != 0 ||
+	    weir_try_recv(rx, values) != 0)
+		return -EPROTO;
+	while (rte_rdtsc() < end)
+		rte_pause();
+	if (o->pause)
+		n = weir_recv_burst(ctx, rx, values, BURST, &o->wait);
+	if (n != WEIR_PENDING || waiters(rx) != 0)
+		return -EPROTO;
+	n = weir_recv_burst(ctx, rx, values, BURST, wait);
+	if (n != WEIR_PENDING || waiters(rx) != 1)
+		return -EEXIST;
+	rig_set(&o->done, 1);
+	return n;
+}
+
+static void
+receiver_beside_others_pauses_once(void **state)
+{
+	struct weir_join *join;
+	struct others o;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		o = (struct others){ .pause = i == 1 };
+		open_channel(4 * BURST, sizeof(uint64_t));
+		join = waiter_spawn(rig.rt, pause_beside_others, &o);
+		waiter_wait_for(rx, 1);
+		assert_int_equal(rig_join(weir_task_spawn(rig.rt, &burst_ops,
+							  NULL, NULL),
+					  NULL),
+				 0);
+		rig_wait_until(rig_get(&o.done) || weir_join_ended(join));
+		weir_sender_drop(tx);
+		assert_int_equal(waiter_join(join), -EPIPE);
+		weir_receiver_drop(rx);
+	}
+}
+
 static void
 receiver_of_a_small_channel_does_not_pause(void **state)
 {
@@ -1253,6 +1322,7 @@ main(void)
 		RIG_TEST(oneshot_takes_values_of_any_size, 1),
 		RIG_TEST(receiver_of_many_looks_again_before_it_waits, 1),
 		RIG_TEST(receiver_of_many_pauses_before_it_looks, 1),
+		RIG_TEST(receiver_beside_others_pauses_once, 1),
 		RIG_TEST(receiver_of_a_small_channel_does_not_pause, 1),
 		RIG_TEST(pause_loses_nothing, 1),
 		RIG_TEST(pause_loses_nothing, 2),
