@@ -61,10 +61,14 @@ weir_oneshot_tx_drop(struct weir_oneshot_tx *tx);
 /**
  * Receives the value, or waits for it.
  *
+ * With one wait at a time, which is the caller's to see to: another is refused only
+ * until the value is there or the sender has gone. From then on it takes what there
+ * is, and the end is gone for the first as well, which may not even be cancelled.
+ *
  * @param value  Where it goes.
- * @return WEIR_PENDING; -EBUSY, -EDEADLK: see weir_wait.h; -EBUSY also when
- * another wait is for it. Otherwise the end is gone: 0 with the value, or -EPIPE:
- * there will be none.
+ * @return WEIR_PENDING; -EBUSY, -EDEADLK: see weir_wait.h; -EBUSY also while another
+ * wait is for it and nothing has come. Otherwise the end is gone: 0 with the value, or
+ * -EPIPE: there will be none.
  *
  * A task, or with NULL for ctx and wait a plain thread.
  */

@@ -835,7 +835,7 @@ oneshot_receiver_can_give_up(void **state)
 	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
 }
 
-/* A task that has its receiver twice: who waits is served, the other refused. */
+/* A task that waits twice: while nothing has come, the second wait is refused. */
 static int
 recv_twice(struct weir_context *ctx, void *what, struct weir_wait *wait)
 {
