@@ -12,8 +12,9 @@
  *    WEIR_FD_EDGE that is so if one waited; else the next wait asks epoll anew,
  *    since by then it may be so no more.
  * E2 Without WEIR_FD_EDGE, epoll waits for what the waiters want, and for
- *    nothing if there are none.
- * E3 Who is woken from one side is in no place of the other.
+ *    nothing if there are none. A task that is in a place and waits there once
+ *    more wants what either wait does, until it is woken or gives them up.
+ * E3 Who is woken from one side of a wait for both is in no place of the other.
  * E4 After the close there is no waiter, and none comes.
  */
 
@@ -126,6 +127,31 @@ take(struct weir_fd *f, uint32_t events)
 	return taken;
 }
 
+static bool
+is_caller(const struct fd_side *side)
+{
+	return side->task == weir_task_current() &&
+	       side->rt == weir_runtime_current();
+}
+
+/* Is the calling task in this place, by another of its waits? */
+static bool
+is_held(const struct fd_side *side)
+{
+	return side->waiter != NULL && is_caller(side);
+}
+
+static void
+leave(struct weir_fd *f, uint32_t events)
+{
+	unsigned int i;
+
+	f->joint = false;
+	for (i = 0; i < SIDES; i++)
+		if (events & side_events[i])
+			weir_source_place_clear(f->set, &f->sides[i].waiter);
+}
+
 /* Puts the task into the places of these events, or into none. */
 static int
 enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
@@ -137,24 +163,26 @@ enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 		if ((events & side_events[i]) &&
 		    !weir_source_place_open(ctx, &f->sides[i].waiter))
 			return -EBUSY;
-	/* It may be in them from a wait that it gave up. */
-	for (i = 0; i < SIDES; i++)
-		if (f->joint || (events & side_events[i]))
-			weir_source_place_clear(f->set, &f->sides[i].waiter);
+	/* Who waited for both has ended: it is in neither place any more. */
+	if (f->joint && !is_held(&f->sides[SIDE_IN]))
+		leave(f, ALL_EVENTS);
 	for (i = 0; i < SIDES; i++) {
+		struct fd_side *side = &f->sides[i];
+
 		if (!(events & side_events[i]))
 			continue;
-		f->sides[i].wants = events & side_events[i];
-		f->sides[i].rt = weir_runtime_current();
-		f->sides[i].task = weir_task_current();
-		weir_source_place_take(ctx, f->set, &f->sides[i].waiter);
+		/* What was wanted in vain costs a wake-up that is none, once. */
+		side->wants = (is_held(side) ? side->wants : 0) |
+			      (events & side_events[i]);
+		side->rt = weir_runtime_current();
+		side->task = weir_task_current();
+		weir_source_place_take(ctx, f->set, &side->waiter);
 		n++;
 	}
-	f->joint = n == SIDES;
+	f->joint |= n == SIDES;
 	rc = arm(f);
-	for (i = 0; rc < 0 && i < SIDES; i++)
-		if (events & side_events[i])
-			weir_source_place_clear(f->set, &f->sides[i].waiter);
+	if (rc < 0)
+		leave(f, events);
 	return rc;
 }
 
@@ -195,13 +223,6 @@ weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 	return wait_for(ctx, f, events, false);
 }
 
-static bool
-is_caller(const struct fd_side *side)
-{
-	return side->task == weir_task_current() &&
-	       side->rt == weir_runtime_current();
-}
-
 void
 weir_fd_cancel(struct weir_fd *f)
 {
@@ -211,7 +232,7 @@ weir_fd_cancel(struct weir_fd *f)
 	weir_source_lock(f->set);
 	for (i = 0; i < SIDES; i++)
 		/* It may have been woken meanwhile, and another be there. */
-		if (f->sides[i].waiter != NULL && is_caller(&f->sides[i])) {
+		if (is_held(&f->sides[i])) {
 			weir_source_place_clear(f->set, &f->sides[i].waiter);
 			f->joint = false;
 			gone = true;

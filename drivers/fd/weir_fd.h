@@ -133,13 +133,14 @@ weir_fd_free(struct weir_fd *f);
  * for the last; -EBADF or -ENOENT, without WEIR_FD_EDGE, when the fd has been
  * closed.
  *
- * The task that ctx belongs to. One may wait to read, and another to write.
+ * The task that ctx belongs to. One may wait to read, and another to write; one
+ * may have several waits at once, as in weir_select_first(), and is woken for each.
  */
 WEIR_API int
 weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events);
 
 /**
- * Gives up the calling task's waits for a fd, to read and to write, after a timeout
+ * Gives up all the calling task's waits for a fd, to read and to write, after a timeout
  * for example, or in the cancel of a branch (weir_select.h). A wait that is not given
  * up keeps other tasks from waiting there until it or the task ends; its task may go
  * on with it at any time. Nothing that has come is lost.

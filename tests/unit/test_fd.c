@@ -24,6 +24,7 @@
 #include "kernel.h"
 #include "park/source.h"
 #include "weir_fd.h"
+#include "weir_select.h"
 #include "weir_time.h"
 
 static struct weir_fd_set *set;
@@ -437,6 +438,151 @@ one_that_waits_for_both_is_in_no_place_after_either(void **state)
 		await_armed(2);
 		assert_int_equal(write(fds[1], &byte, 1), 1);
 		expect(join, EPOLLIN);
+		await_armed(0);
+		weir_fd_free(f);
+		close_pair(fds);
+	}
+}
+
+/* Waits for the first of two waits for one fd. */
+struct selecting {
+	struct weir_fd *f;
+	const struct weir_branch *branches;
+	struct weir_select select;
+	uint32_t got;
+};
+
+static int
+wait_in(struct weir_context *ctx, void *state)
+{
+	return weir_fd_wait(ctx, ((struct selecting *)state)->f, EPOLLIN);
+}
+
+static int
+wait_hang_up(struct weir_context *ctx, void *state)
+{
+	return weir_fd_wait(ctx, ((struct selecting *)state)->f, EPOLLRDHUP);
+}
+
+static int
+wait_in_or_out(struct weir_context *ctx, void *state)
+{
+	return weir_fd_wait(ctx, ((struct selecting *)state)->f,
+			    EPOLLIN | EPOLLOUT);
+}
+
+static int
+read_byte(struct weir_context *ctx, void *state)
+{
+	char byte;
+
+	return (int)weir_fd_read(ctx, ((struct selecting *)state)->f, &byte, 1);
+}
+
+static int
+select_poll(struct weir_context *ctx, void *state)
+{
+	struct selecting *s = state;
+	int rc, n;
+
+	n = weir_select_first(ctx, &s->select, s->branches, 2, s, &rc);
+	if (n == WEIR_PENDING)
+		rig_add(&waits, 1);
+	if (n < 0)
+		return n;
+	if (rc < 0)
+		return rc;
+	s->got = (uint32_t)rc;
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops select_ops = {
+	.name = "fd select",
+	.state_size = sizeof(struct selecting),
+	.poll = select_poll,
+	.result_offset = offsetof(struct selecting, got),
+	.result_size = sizeof(uint32_t),
+};
+
+/* Both waits have begun when it returns. */
+static struct weir_join *
+spawn_select(struct weir_fd *f, const struct weir_branch *branches)
+{
+	const struct selecting s = { .f = f, .branches = branches };
+	uint32_t before = rig_get(&waits);
+	struct weir_join *join = weir_task_spawn(rig.rt, &select_ops, &s, NULL);
+
+	assert_non_null(join);
+	rig_wait_until(rig_get(&waits) > before);
+	return join;
+}
+
+/* The other end sends something, or sends nothing any more. */
+static void
+end_either(unsigned int flags, const struct weir_branch *branches, bool sends)
+{
+	struct weir_join *join;
+	struct weir_fd *f;
+	uint32_t got = 0;
+	char byte = 0;
+	int fds[2];
+
+	make_pair(fds);
+	f = add(fds[0], flags);
+	join = spawn_select(f, branches);
+	if (sends)
+		assert_int_equal(write(fds[1], &byte, 1), 1);
+	else
+		assert_return_code(shutdown(fds[1], SHUT_WR), errno);
+	assert_int_equal(rig_join(join, &got), 0);
+	assert_true(got == EPOLLIN || (!sends && got == EPOLLRDHUP));
+	weir_fd_free(f);
+	close_pair(fds);
+}
+
+/* E2 */
+static void
+either_of_two_waits_for_one_side_ends(void **state)
+{
+	static const struct weir_branch branches[][2] = {
+		{ { wait_in, NULL }, { wait_hang_up, NULL } },
+		{ { wait_hang_up, NULL }, { wait_in, NULL } },
+	};
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(both); i++)
+		for (k = 0; k < RTE_DIM(branches); k++) {
+			end_either(both[i], branches[k], true);
+			end_either(both[i], branches[k], false);
+		}
+	await_armed(0);
+}
+
+static void
+wait_for_both_goes_on_beside_one_to_read(void **state)
+{
+	static const struct weir_branch branches[] = {
+		{ wait_in_or_out, NULL },
+		{ read_byte, NULL },
+	};
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct weir_join *join;
+		struct weir_fd *f;
+		int fds[2];
+
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		f = add(fds[0], both[i]);
+		join = spawn_select(f, branches);
+		assert_int_equal(rig_get(&weir_fd_set_source(set)->armed), 2);
+		while (read(fds[1], &byte, 1) == 1)
+			;
+		expect(join, EPOLLOUT);
+		/* E3 */
 		await_armed(0);
 		weir_fd_free(f);
 		close_pair(fds);
@@ -1151,6 +1297,8 @@ main(void)
 			  wait_that_is_given_up_leaves_its_places, 3),
 		TESTS(one_waits_to_read_and_one_to_write),
 		TESTS(one_that_waits_for_both_is_in_no_place_after_either),
+		TESTS(either_of_two_waits_for_one_side_ends),
+		TESTS(wait_for_both_goes_on_beside_one_to_read),
 		TESTS(hang_up_from_before_a_wait_is_not_told),
 		TESTS(hang_up_is_told_to_both_sides),
 		TESTS(close_wakes_the_waiters_with_its_error),
