@@ -10,7 +10,8 @@
  * E1 What has come for a side is in its `ready` until a task of that side takes
  *    it: one that is cancelled in between takes nothing along. Without
  *    WEIR_FD_EDGE that is so if one waited; else the next wait asks epoll anew,
- *    since by then it may be so no more.
+ *    since by then it may be so no more. With it, what has come together with an
+ *    error or hang-up is told if it still is so.
  * E2 Without WEIR_FD_EDGE, epoll waits for what the waiters want, and for
  *    nothing if there are none. A task that is in a place and waits there once
  *    more wants what either wait does, until it is woken or gives them up.
@@ -20,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -112,6 +114,20 @@ weir__fd_tell(struct weir_fd *f, uint32_t events)
 	return woken;
 }
 
+/*
+ * What of this is so now: a socket is hung up until it connects. What is dropped
+ * and comes again, epoll says again.
+ */
+static uint32_t
+still_so(const struct weir_fd *f, uint32_t events)
+{
+	struct pollfd now = { .fd = f->fd, .events = (short)events };
+
+	if (poll(&now, 1, 0) < 0)
+		return events;
+	return events & (uint16_t)now.revents;
+}
+
 /* E1 */
 static uint32_t
 take(struct weir_fd *f, uint32_t events)
@@ -124,6 +140,8 @@ take(struct weir_fd *f, uint32_t events)
 			taken |= f->sides[i].ready & (events | ERRORS);
 			f->sides[i].ready &= ~taken;
 		}
+	if (unlikely(taken & ERRORS) && is_edge(f))
+		return still_so(f, taken);
 	return taken;
 }
 

@@ -8,6 +8,7 @@
  */
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include "epoll.h"
@@ -91,6 +92,17 @@ __wrap_epoll_wait(int epfd, struct epoll_event *events, int n, int timeout)
 	if (file.event.events & EPOLLONESHOT)
 		file.event.events = 0;
 	return 1;
+}
+
+int
+__wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+int
+__wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	step("poll");
+	model_check(fds->fd == FILE_FD && n == 1 && timeout == 0);
+	fds->revents = file.ready ? fds->events & POLLIN : 0;
+	return fds->revents != 0;
 }
 
 /* The name that fcntl() has with files of any size. */

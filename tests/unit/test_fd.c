@@ -599,24 +599,36 @@ hang_up_from_before_a_wait_is_not_told(void **state)
 	};
 	socklen_t len = sizeof(here);
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	int other = make_eventfd(1);
-	struct weir_fd *f = add(fd, 0), *g = add(other, 0);
+	char byte = 0;
+	unsigned int i;
 
-	/* Found together with the hang-up, which nobody waits for. */
-	expect(spawn_waiter(g, EPOLLIN), EPOLLIN);
 	assert_return_code(bind(listener, (struct sockaddr *)&here, len),
 			   errno);
 	assert_return_code(listen(listener, 1), errno);
 	assert_return_code(
 		getsockname(listener, (struct sockaddr *)&here, &len), errno);
-	if (connect(fd, (struct sockaddr *)&here, len) < 0)
-		assert_int_equal(errno, EINPROGRESS);
-	expect(spawn_waiter(f, EPOLLOUT), EPOLLOUT);
-	weir_fd_free(g);
-	weir_fd_free(f);
-	close(other);
-	close(fd);
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		int other = make_eventfd(1), peer;
+		struct weir_fd *f = add(fd, both[i]), *g = add(other, 0);
+		struct weir_join *in;
+
+		/* Found together with the hang-up, which nobody waits for. */
+		expect(spawn_waiter(g, EPOLLIN), EPOLLIN);
+		if (connect(fd, (struct sockaddr *)&here, len) < 0)
+			assert_int_equal(errno, EINPROGRESS);
+		in = spawn_waiter(f, EPOLLIN);
+		expect(spawn_waiter(f, EPOLLOUT), EPOLLOUT);
+		peer = accept(listener, NULL, NULL);
+		assert_return_code(peer, errno);
+		assert_int_equal(write(peer, &byte, 1), 1);
+		expect(in, EPOLLIN);
+		weir_fd_free(g);
+		weir_fd_free(f);
+		close(peer);
+		close(other);
+		close(fd);
+	}
 	close(listener);
 }
 
