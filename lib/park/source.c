@@ -13,9 +13,9 @@
  * S1 The driver's poll and the waits of its receive function run under the
  *    source's lock, so a queue of a NIC is never entered twice.
  * S2 A waiter is woken after it was taken out of its place, once for each time
- *    it was put there, unless it takes itself out. The place is `waiter`, and it is
- *    woken outside the lock; or one of the driver's, which wakes it itself, and may
- *    leave it there when it tells of an alert.
+ *    it was put there, unless it takes itself out or has ended. The place is
+ *    `waiter`, and it is woken outside the lock; or one of the driver's, which wakes
+ *    it itself, and may leave it there when it tells of an alert.
  * S3 `armed` is the number of waiters. A poller that misses it comes back in its
  *    next round: no wake-up hangs on one look.
  * S4 After close, the error is in place before the waiter is woken.

@@ -181,8 +181,16 @@ bool
 weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w);
 
 /*
+ * source_wait.c: empties the one place, if who is in it has ended and nobody has
+ * the lock. The home worker, without the lock.
+ */
+void
+weir__source_forget_ended(struct weir_source *src);
+
+/*
  * source_sleep.c: the home worker sleeps. may_sleep: is there none of its
- * sources that has to be polled?
+ * sources that has to be polled? Those whose waiter has ended are waited on no
+ * more after it.
  */
 bool
 weir__source_set_may_sleep(const struct source_set *s);

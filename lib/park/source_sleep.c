@@ -45,6 +45,19 @@ must_be_polled(const struct weir_source *src)
 	       atomic_u32_load(&src->leaves, RELAXED);
 }
 
+/*
+ * Nothing but an event or another waiter would take one out that has ended, and
+ * that may never come.
+ */
+static bool
+keeps_awake(struct weir_source *src)
+{
+	if (!source_is_armed(src) || !must_be_polled(src))
+		return false;
+	weir__source_forget_ended(src);
+	return source_is_armed(src);
+}
+
 bool
 weir__source_set_may_sleep(const struct source_set *s)
 {
@@ -52,7 +65,7 @@ weir__source_set_may_sleep(const struct source_set *s)
 	unsigned int i;
 
 	for (i = 0; a != NULL && i < a->n; i++)
-		if (source_is_armed(a->s[i]) && must_be_polled(a->s[i]))
+		if (keeps_awake(a->s[i]))
 			return false;
 	return true;
 }

@@ -154,6 +154,20 @@ weir_source_cancel(struct weir_source *source)
 	weir_waker_drop(gone);
 }
 
+void
+weir__source_forget_ended(struct weir_source *src)
+{
+	struct weir_waker *gone = NULL;
+
+	/* Whoever has the lock is out of it the next time. */
+	if (!lock_try(&src->lock))
+		return;
+	if (src->waiter != NULL && weir__waker_ended(src->waiter))
+		gone = leave_place(src->priv, &src->waiter);
+	lock_release(&src->lock);
+	weir_waker_drop(gone);
+}
+
 int
 weir_source_wait_leave(struct weir_context *ctx, void *priv)
 {

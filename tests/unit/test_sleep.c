@@ -336,27 +336,55 @@ take_null(struct weir_context *ctx, void *state)
 	return n < 0 ? n : WEIR_DONE;
 }
 
+static const struct weir_task_ops null_taker_ops = {
+	.name = "take null",
+	.state_size = sizeof(struct weir_null *),
+	.poll = take_null,
+};
+
 static void
 source_that_has_to_be_polled_is_polled(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "take null",
-		.state_size = sizeof(struct weir_null *),
-		.poll = take_null,
-	};
 	struct weir_null *null = weir_null_create(rig.rt, 0);
 	struct weir_source *src = weir_null_source(null);
 	struct weir_source_stats stats;
 	struct weir_join *join;
 
 	await_all_asleep();
-	join = weir_task_spawn(rig.rt, &ops, &null, NULL);
+	join = weir_task_spawn(rig.rt, &null_taker_ops, &null, NULL);
 	rig_wait_until((weir_source_stats_get(src, &stats), stats.polls > 100));
 	assert_false(kernel_asleep(rig.rt, 0));
 	weir_null_post(null, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	/* With nobody waiting for it, it is not in the way. */
 	await_all_asleep();
+	weir_null_free(null);
+}
+
+/* Who waits is gone, and no event comes. */
+static void
+worker_sleeps_once_who_had_it_poll_has_ended(void **state)
+{
+	struct weir_null *null = weir_null_create(rig.rt, 0);
+	struct weir_source *src = weir_null_source(null);
+	struct weir_join *join;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		join = weir_task_spawn(rig.rt, &null_taker_ops, &null, NULL);
+		assert_non_null(join);
+		rig_wait_until(rig_get(&src->armed));
+		weir_join_abort(join);
+		assert_int_equal(rig_join(join, NULL), -ECANCELED);
+		rig_wait_until(!rig_get(&src->armed));
+		await_all_asleep();
+	}
+	/* The next is waited for as ever. */
+	join = weir_task_spawn(rig.rt, &null_taker_ops, &null, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&src->armed));
+	weir_null_post(null, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
 	weir_null_free(null);
 }
 
@@ -744,6 +772,7 @@ main(void)
 		TEST(interrupt_that_never_comes_is_noticed, 1),
 		TEST(device_that_cannot_is_asked_once, 1),
 		TEST(source_that_has_to_be_polled_is_polled, 1),
+		TESTS(worker_sleeps_once_who_had_it_poll_has_ended),
 		TESTS(close_wakes_the_waiter_and_lets_the_device_go),
 		TESTS(sources_come_and_go_while_all_sleep),
 		TEST(half_of_a_sleep_is_refused, 1),
