@@ -19,7 +19,9 @@
  * longest gap; or a sixteenth of that, while it has nothing to run. A fd that becomes
  * ready is noticed within that gap and the time between two polls of the worker's
  * sources. A worker that sleeps in the kernel
- * is woken by the fd.
+ * is woken by the fd; for that the set is added to what it sleeps on, for which the
+ * kernel walks over all fds of the set, so each sleep while a task waits for one of
+ * them costs the more, the more there are.
  *
  * A signalfd tells of signals to the process, which all its threads have to
  * block; those to one thread are for that thread alone.
