@@ -494,7 +494,8 @@ done(struct core *c, const struct weir_join *until, enum driver driver)
 
 /*
  * Looks at the clock, for timers and for the sources (L1, L3), and at the inject
- * queues if it is their turn (L2): what they have, or NULL.
+ * queues if it is their turn (L2): what they have, or NULL. Not inline, for a tick
+ * without a look to be short.
  */
 static __rte_noinline struct task *
 look(struct core *c)
