@@ -106,14 +106,15 @@ run(struct testpmd *t)
 		if (period != 0)
 			wake = RTE_MIN(wake, last_stats + period);
 		number = wake > now ? wait_signal(&t->signals, wake - now) : 0;
-		now = now_ns();
 		if (number == SIGHUP) {
-			stats_count_workers(plan, now);
+			stats_count_workers(plan, now_ns());
 			map_reload(&t->options, plan, t->machine, t->streams,
 				   t->rt);
 		} else if (number != 0) {
 			break;
 		}
+		/* A map may take long: workers end what they are at. */
+		now = now_ns();
 	}
 	now = now_ns();
 	stats_count_workers(plan, now);
