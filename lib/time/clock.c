@@ -72,8 +72,15 @@ weir__clock_hold(struct clock *c)
 	return 0;
 }
 
-/* Cycles: the half of what it can tell while it runs. */
-#define GO_ON_MOST (UINT64_C(1) << 62)
+/*
+ * Half of what it can tell while it runs: clock_at() takes 2^63 cycles for a time
+ * before the begin, and a slow counter's nanoseconds are used up before that.
+ */
+static uint64_t
+go_on_most(const struct clock *c)
+{
+	return RTE_MIN(UINT64_C(1) << 62, weir__clock_cycles(c, UINT64_MAX / 2));
+}
 
 int
 weir__clock_go_on(struct clock *c)
@@ -82,8 +89,7 @@ weir__clock_go_on(struct clock *c)
 
 	if (held == CLOCK_RUNS)
 		return -EALREADY;
-	/* clock_at() takes what is twice as far for a time before the begin. */
-	if (held > GO_ON_MOST)
+	if (held > go_on_most(c))
 		return -ERANGE;
 	atomic_u64_store(&c->begin, rte_rdtsc() - held, RELAXED);
 	/*

@@ -40,7 +40,8 @@ weir_clock_pause(struct weir_runtime *rt);
  * Lets it go on from where it is.
  *
  * @return 0, or -EALREADY when it runs, or -ERANGE when it has been moved on to more
- * than 2^62 TSC cycles, 48 years at 3 GHz: it stays paused.
+ * than 2^62 TSC cycles, 48 years at 3 GHz, or than 2^63 nanoseconds, 292 years,
+ * which come first below half a GHz: it stays paused.
  *
  * As weir_clock_pause().
  */

@@ -203,6 +203,7 @@ time_does_not_begin_again_at_its_end(void **state)
 		assert_true(end > UINT64_MAX / NS_PER_S * (NS_PER_S / 8));
 		assert_int_equal(weir__clock_advance(&c, UINT64_MAX), 0);
 		assert_true(clock_ns(&c, clock_now(&c)) >= end);
+		assert_int_equal(weir__clock_go_on(&c), -ERANGE);
 	}
 }
 
