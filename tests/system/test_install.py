@@ -80,6 +80,18 @@ def lcores_tool(installed):
           "the manual is in no folder of manuals")
 
 
+def top_tool(installed):
+    """It goes by the name under which it was installed."""
+    program = os.path.join(find(installed.folder, "weir-top"), "weir-top")
+    check("usage: weir-top" in run(program, "--help"), "no help")
+    done = subprocess.run([program, "--bogus"], capture_output=True, text=True,
+                          timeout=60)
+    check(done.returncode == 2 and done.stderr.startswith("weir-top: "),
+          f"exit {done.returncode}: {done.stderr}")
+    check(find(installed.folder, "weir-top.1").endswith("/man1"),
+          "the manual is in no folder of manuals")
+
+
 def main():
     build = os.path.abspath(os.path.join(os.path.dirname(sys.argv[1]),
                                          "..", ".."))
@@ -89,6 +101,7 @@ def main():
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
+        tap.run("weir-top and its manual", top_tool, installed)
     tap.finish()
 
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
+import manual
 from lcorestool import (BINARY, FAR, TOP, XEON_MAP, ask, machine, machines,
                         made, refused, run)
 from weirtest import Skip, Tap, check, seed
@@ -303,12 +304,6 @@ def full_disk():
                 "standard output: No space left")
 
 
-def manual():
-    with open(os.path.join(TOP, "doc", "man", "weir-lcores.1"),
-              encoding="ascii") as f:
-        return f.read()
-
-
 def options_in_help(*command):
     return re.findall(r"^  --([a-z-]+)", ask(*command, "--help"), re.MULTILINE)
 
@@ -318,37 +313,26 @@ def help_of_a_command(command):
     out = ask(*command, "--help")
     check(out.startswith("usage: weir-lcores "), out)
     for name in command + options_in_help(*command):
-        check(re.search(rf"^\.It (Fl Fl|Cm) {name}(?![a-z-])", manual(),
-                        re.MULTILINE), f"{name} is not in the manual")
+        check(re.search(rf"^\.It (Fl Fl|Cm) {name}(?![a-z-])",
+                        manual.text("weir-lcores"), re.MULTILINE),
+              f"{name} is not in the manual")
 
 
 def manual_has_the_options_of_the_help():
     """Of each command, and no others."""
     options = set()
-    for text in manual().split(".Sh DESCRIPTION")[0].split(".Nm\n.Cm ")[1:]:
+    synopsis = manual.text("weir-lcores").split(".Sh DESCRIPTION")[0]
+    for text in synopsis.split(".Nm\n.Cm ")[1:]:
         command = text.split()[0]
         there = set(options_in_help(command))
-        named = set(re.findall(r"\bFl Fl ([a-z-]+)", text.split(".Nm")[0]))
+        named = manual.in_synopsis(text.split(".Nm")[0])
         check(named == there - {"help"}, f"{command}: {named}, not {there}")
         options |= there
-    described = re.findall(r"^\.It Fl Fl ([a-z-]+)", manual(), re.MULTILINE)
+    described = manual.described("weir-lcores")
     check(set(described) == options, f"{described}, not {options}")
 
 
 # Around it
-
-def manual_is_well_formed():
-    page = os.path.join(TOP, "doc", "man", "weir-lcores.1")
-    if shutil.which("mandoc"):
-        argv = ["mandoc", "-T", "lint", "-W", "warning", page]
-    elif shutil.which("groff"):
-        argv = ["groff", "-ww", "-mdoc", "-T", "utf8", "-z", page]
-    else:
-        raise Skip("neither mandoc nor groff is installed")
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
-    check(done.returncode == 0 and not done.stdout and not done.stderr,
-          f"{done.returncode}: {done.stdout}{done.stderr}")
-
 
 def needs_no_rights():
     if os.getuid() != 0:
@@ -427,7 +411,7 @@ def main():
     tap.run("a full disk", full_disk)
     for command in [], ["show"], ["check"], ["suggest"], ["record"], ["diff"]:
         tap.run(f"help {' '.join(command)}", help_of_a_command, command)
-    tap.run("the manual", manual_is_well_formed)
+    tap.run("the manual", manual.is_well_formed, "weir-lcores")
     tap.run("its options", manual_has_the_options_of_the_help)
     tap.run("no rights", needs_no_rights)
     tap.run("the guide", guide_shows_what_its_commands_give)

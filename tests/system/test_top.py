@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import manual
 import terminal
 from played import PID, WORKERS, Played, Scene
 from weirtest import TWO_NULL, Tap, Testpmd, check
@@ -408,6 +409,17 @@ def bad_options():
           f"{status} {out} {err}")
 
 
+def manual_has_the_options_of_the_help():
+    """And no others."""
+    _, out, _ = run("--help")
+    there = set(re.findall(r"^  --([a-z-]+)", "\n".join(out), re.MULTILINE))
+    synopsis = manual.text("weir-top").split(".Sh DESCRIPTION")[0]
+    check(manual.in_synopsis(synopsis) == there | {"help"},
+          f"synopsis: {manual.in_synopsis(synopsis)}, not {there}")
+    check(set(manual.described("weir-top")) == there,
+          f"options: {manual.described('weir-top')}, not {there}")
+
+
 def main():
     tap = Tap()
     tap.run("figures of weir-testpmd", figures)
@@ -439,6 +451,8 @@ def main():
     tap.run("too many connections", too_many_connections)
     tap.run("unknown runtime", unknown_runtime)
     tap.run("bad options", bad_options)
+    tap.run("options of the manual", manual_has_the_options_of_the_help)
+    tap.run("the manual", manual.is_well_formed, "weir-top")
     tap.finish()
 
 
