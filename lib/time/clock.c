@@ -79,7 +79,8 @@ weir__clock_hold(struct clock *c)
 static uint64_t
 go_on_most(const struct clock *c)
 {
-	return RTE_MIN(UINT64_C(1) << 62, weir__clock_cycles(c, UINT64_MAX / 2));
+	return RTE_MIN(UINT64_C(1) << 62,
+		       weir__clock_cycles(c, UINT64_MAX / 2));
 }
 
 int
