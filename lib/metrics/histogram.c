@@ -12,6 +12,7 @@
  */
 
 #include <errno.h>
+#include <float.h>
 #include <string.h>
 
 #include "metrics/histogram.h"
@@ -83,9 +84,12 @@ weir_histogram_percentile(const struct weir_histogram *h, double percent)
 	if (percent > 100)
 		percent = 100;
 	exact = (double)h->count * percent / 100;
-	/* So many values are not greater; one at least. */
+	/*
+	 * So many values are not greater; one at least. What rounding has added, of
+	 * 99.9 for one, makes it no more.
+	 */
 	rank = (uint64_t)exact;
-	if (rank == 0 || (double)rank < exact)
+	if (rank == 0 || (double)rank < exact * (1 - 4 * DBL_EPSILON))
 		rank++;
 	for (i = 0; i < h->nb_buckets; i++) {
 		seen += h->buckets[i];

@@ -21,7 +21,8 @@ extern "C" {
 
 /** Counts of one worker since it started. */
 struct weir_worker_stats {
-	unsigned int lcore;	   /**< EAL lcore it runs on */
+	/** EAL lcore it runs on; LCORE_ID_ANY: a thread that is none */
+	unsigned int lcore;
 	unsigned int node;	   /**< NUMA node id of that lcore */
 	uint64_t polls;		   /**< tasks taken to be polled */
 	uint64_t parks;		   /**< times it had nothing to run */

@@ -2,7 +2,6 @@
 
 /* Defaults and checks of struct weir_options. */
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -94,9 +93,12 @@ check_name(const char *name, char *error, size_t size)
 
 	if (name == NULL || name[0] == '\0')
 		return invalid(error, size, "name: must not be empty");
-	/* It is part of lines, here and in the log. */
+	/*
+	 * It is part of lines, here and in the log, and of telemetry's JSON, which
+	 * DPDK spoils where a character is not ASCII.
+	 */
 	for (c = name; *c != '\0'; c++)
-		if (iscntrl((unsigned char)*c))
+		if (*c < ' ' || *c > '~')
 			return invalid(error, size,
 				       "name: character 0x%02x is none that "
 				       "can be shown",

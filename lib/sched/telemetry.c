@@ -323,6 +323,22 @@ give_steals(const struct request *r, struct rte_tel_data *d)
 	return 0;
 }
 
+/*
+ * A task may have any name. Of characters that are not ASCII, DPDK's JSON makes
+ * something that is none.
+ */
+static void
+add_name(struct rte_tel_data *d, const char *name)
+{
+	char text[RTE_TEL_MAX_STRING_LEN];
+	size_t i;
+
+	for (i = 0; name[i] != '\0' && i < sizeof(text) - 1; i++)
+		text[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
+	text[i] = '\0';
+	rte_tel_data_add_dict_string(d, "name", text);
+}
+
 static void
 fill_task(struct rte_tel_data *d, const struct weir_task_entry *e)
 {
@@ -333,7 +349,7 @@ fill_task(struct rte_tel_data *d, const struct weir_task_entry *e)
 	};
 
 	rte_tel_data_start_dict(d);
-	rte_tel_data_add_dict_string(d, "name", e->task.name);
+	add_name(d, e->task.name);
 	rte_tel_data_add_dict_string(d, "state", states[e->state]);
 	rte_tel_data_add_dict_int(d, "cancelled", e->cancelled);
 	rte_tel_data_add_dict_uint(d, "node", e->node);

@@ -59,8 +59,7 @@ struct weir_options {
 	/**
 	 * Begins the names of the runtime's rings and pools, and is what
 	 * telemetry calls it, so it must be unique in the process. At most 8
-	 * characters, none of them a comma or a control character. Default
-	 * "weir".
+	 * printable ASCII characters, none of them a comma. Default "weir".
 	 */
 	const char *name;
 

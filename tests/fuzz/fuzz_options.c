@@ -169,7 +169,7 @@ is_valid_name(void)
 	    strchr(o.name, ',') != NULL)
 		return false;
 	for (c = o.name; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
+		if (*c < ' ' || *c > '~')
 			return false;
 	return true;
 }

@@ -101,6 +101,38 @@ percentiles_keep_the_promised_error(void **state)
 	}
 }
 
+/* What is a whole number of values in decimals is not one more in binary. */
+static void
+percentiles_are_exact_for_round_counts(void **state)
+{
+	static const double percents[] = { 0.1, 1.1, 33.3, 90, 99, 99.5, 99.9 };
+	struct weir_histogram copy = { .precision = 1, .nb_buckets = 4 };
+	uint64_t count, rank;
+	unsigned int i;
+
+	copy.max = 3;
+	for (count = 1000; count < 100000000;
+	     count += 1000 * (1 + count / 7000)) {
+		copy.count = count;
+		for (i = 0; i < RTE_DIM(percents); i++) {
+			rank = count / 1000 *
+			       (uint64_t)(percents[i] * 10 + 0.5);
+			copy.buckets[1] = rank;
+			copy.buckets[2] = count - rank - 1;
+			copy.buckets[3] = 1;
+			assert_int_equal(
+				weir_histogram_percentile(&copy, percents[i]),
+				1);
+			/* One value less, and it is the next. */
+			copy.buckets[1]--;
+			copy.buckets[2]++;
+			assert_int_not_equal(
+				weir_histogram_percentile(&copy, percents[i]),
+				1);
+		}
+	}
+}
+
 static void
 values_beyond_the_largest_are_kept_in_the_last_bucket(void **state)
 {
@@ -351,6 +383,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buckets_follow_each_other),
 		cmocka_unit_test(percentiles_keep_the_promised_error),
+		cmocka_unit_test(percentiles_are_exact_for_round_counts),
 		cmocka_unit_test(
 			values_beyond_the_largest_are_kept_in_the_last_bucket),
 		cmocka_unit_test(odd_percents_are_the_nearest_there_is),

@@ -169,7 +169,9 @@ name_can_be_shown_and_asked_for(void **state)
 	expect_invalid(&o, "name", "0x0a");
 	o.name = "a,b";
 	expect_invalid(&o, "name", "a,b");
-	o.name = "a b\xc3\xa9";
+	o.name = "a\xc3\xa9";
+	expect_invalid(&o, "name", "0xc3");
+	o.name = "a \"b\"~";
 	expect_valid(&o);
 }
 

@@ -12,6 +12,7 @@
 
 #include <rte_eal.h>
 #include <rte_lcore.h>
+#include <rte_telemetry.h>
 
 #include "rig.h"
 
@@ -183,6 +184,30 @@ tasks_are_listed_up_to_a_limit(void **state)
 }
 
 /* N2 */
+/* Whatever it is, the answer is JSON: what is no printable ASCII is a '?'. */
+static void
+name_of_a_task_spoils_no_answer(void **state)
+{
+	static struct weir_task_ops ops;
+	char name[RTE_TEL_MAX_STRING_LEN + 20];
+	struct weir_join *join;
+
+	ops = rig_wait_ops;
+	ops.name = "d\xc3\xa9 \x7f\n~";
+	join = rig_spawn(rig.rt, &ops, &rig.told);
+	expect("/weir/tasks,weir", ":{\"name\":\"d?? ??~\",\"state\"");
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ops.name = name;
+	join = rig_spawn(rig.rt, &ops, &rig.told);
+	name[RTE_TEL_MAX_STRING_LEN - 1] = '\0';
+	expect("/weir/tasks,weir", name);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
 static void
 bad_parameters_are_answered_with_null(void **state)
 {
@@ -345,6 +370,7 @@ main(void)
 		RIG_TEST(worker_that_retired_is_told, 2),
 		RIG_TEST(blocking_pool_is_counted, 1),
 		RIG_TEST(tasks_are_listed_up_to_a_limit, 2),
+		RIG_TEST(name_of_a_task_spoils_no_answer, 2),
 		RIG_TEST(bad_parameters_are_answered_with_null, 2),
 		RIG_TEST(every_thief_can_be_asked_for, 1),
 		RIG_TEST(histograms_are_given_when_there_are_some, 2),
