@@ -303,6 +303,11 @@ def signals_give_the_terminal_back():
             screen.wait_text(b"task-1")
             screen.process.send_signal(which)
             screen.wait_end(128 + which)
+    with Played(Scene()) as process, \
+         in_terminal("--socket", process.path) as screen:
+        screen.wait_text(b"task-1")
+        screen.press(b"\x1c")
+        screen.wait_end(128 + signal.SIGQUIT)
 
 
 def stopped_once():
@@ -443,7 +448,7 @@ def main():
     tap.run("refreshed", refreshed)
     tap.run("resized", resized)
     tap.run("small terminals", small_terminals)
-    tap.run("SIGTERM and SIGHUP", signals_give_the_terminal_back)
+    tap.run("SIGTERM, SIGHUP and Ctrl-\\", signals_give_the_terminal_back)
     tap.run("--once is stopped", stopped_once)
     tap.run("bad terminal", bad_terminal)
     tap.run("no socket", no_socket)
