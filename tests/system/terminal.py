@@ -20,8 +20,10 @@ LEAVES_SCREEN = b"\x1b[?1049l"
 class Terminal:
     """A program in a terminal of ours. Use as a context manager."""
 
-    def __init__(self, argv, size=(40, 132), env=None, term="xterm"):
+    def __init__(self, argv, size=(40, 132), env=None, term="xterm",
+                 controlling=True, stderr=None):
         self.argv, self.size = argv, size
+        self.controlling, self.stderr = controlling, stderr
         self.env = {**os.environ, **(env or {}), "TERM": term}
         for name in ("LINES", "COLUMNS"):
             self.env.pop(name, None)
@@ -37,16 +39,22 @@ class Terminal:
 
         self.process = subprocess.Popen(
             self.argv, stdin=self.theirs, stdout=self.theirs,
-            stderr=self.theirs, env=self.env, start_new_session=True,
-            preexec_fn=take_terminal)
+            stderr=self.stderr or self.theirs, env=self.env,
+            start_new_session=True,
+            preexec_fn=take_terminal if self.controlling else None)
         return self
 
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self.ours)
+        if self.ours is not None:
+            os.close(self.ours)
         os.close(self.theirs)
+
+    def hang_up(self):
+        os.close(self.ours)
+        self.ours = None
 
     def resize(self, height, width):
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ,

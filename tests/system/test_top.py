@@ -310,6 +310,19 @@ def signals_give_the_terminal_back():
         screen.wait_end(128 + signal.SIGQUIT)
 
 
+def terminal_goes_away():
+    """With SIGHUP, which a controlling terminal sends, and without."""
+    for controlling in (True, False):
+        with Played(Scene()) as process, \
+             in_terminal("--socket", process.path, controlling=controlling,
+                         stderr=subprocess.PIPE) as screen:
+            screen.wait_text(b"task-1")
+            screen.hang_up()
+            _, err = screen.process.communicate(timeout=SECONDS)
+            got = screen.process.returncode, err
+            check(got == (128 + signal.SIGHUP, b""), f"{controlling}: {got}")
+
+
 def stopped_once():
     """SIGINT, and a reader that has gone."""
     with Played(Scene()) as process:
@@ -449,6 +462,7 @@ def main():
     tap.run("resized", resized)
     tap.run("small terminals", small_terminals)
     tap.run("SIGTERM, SIGHUP and Ctrl-\\", signals_give_the_terminal_back)
+    tap.run("the terminal goes away", terminal_goes_away)
     tap.run("--once is stopped", stopped_once)
     tap.run("bad terminal", bad_terminal)
     tap.run("no socket", no_socket)
