@@ -16,8 +16,9 @@ class Played:
     """A process with DPDK's telemetry. `answer` gives None, or an answer, to
     each request, or raises EOFError to end; use as a context manager."""
 
+    SIZE = 16384  # of an answer, at most
     GREETING = json.dumps({"version": "DPDK", "pid": PID,
-                           "max_output_len": 16384}).encode()
+                           "max_output_len": SIZE}).encode()
 
     def __init__(self, answer, greeting=GREETING):
         self.answer, self.greeting = answer, greeting

@@ -2,6 +2,7 @@
 """tools/top: beside weir-testpmd, and beside a process that we play."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -204,6 +205,35 @@ def many_tasks():
           [str(i) for i in range(63, 53, -1)], f"{rows}")
     check(lines[-1] == "the busiest of 64; the other 936 are not listed",
           lines[-1])
+
+
+def long_names():
+    """What an answer has no room for is left out, below the limit too."""
+    def tasks(scene, _):
+        rows = {}
+        for i in range(60):
+            row = {**scene.tasks(None)["1"], "name": '"' * 127}
+            more = {**rows, str(i): row}
+            if len(json.dumps({"/weir/tasks": more})) <= Played.SIZE:
+                rows = more
+        listed.add(len(rows))
+        return rows
+
+    def info(scene):
+        return {**scene.info("weir"), "live_tasks": 60}
+    listed = set()
+    lines = played(Scene(**{"/weir/tasks": tasks, "/weir/info": info}))
+    n, = listed
+    check(n < 60 and lines[-1] == f"the busiest of {n}; the other {60 - n} "
+          "are not listed", lines[-1])
+
+
+def tasks_end_meanwhile():
+    """Those that have ended are none that are not listed."""
+    def info(scene):
+        return {**scene.info("weir"), "live_tasks": 100}
+    lines = played(Scene(**{"/weir/info": info}))
+    check("task-1" in lines[-1], lines[-1])
 
 
 def names_move_no_cursor():
@@ -448,6 +478,8 @@ def main():
     tap.run("counts begin again", counts_begin_again)
     tap.run("new task", new_task_has_no_rate)
     tap.run("many tasks", many_tasks)
+    tap.run("tasks with long names", long_names)
+    tap.run("tasks end meanwhile", tasks_end_meanwhile)
     tap.run("strange names", names_move_no_cursor)
     tap.run("several runtimes", several_runtimes)
     tap.run("another runtime ends", other_runtime_ends)
