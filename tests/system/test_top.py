@@ -29,12 +29,14 @@ def command(*arguments):
     return [sys.executable, "-B", TOP, *arguments]
 
 
-def run(*arguments, env=None):
+def run(*arguments, env=None, stdout=subprocess.PIPE):
     """Runs tools/top: exit status, lines of stdout and of stderr."""
     done = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False,
-                          timeout=SECONDS, env={**os.environ, **(env or {})})
-    return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
+                          stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          check=False, timeout=SECONDS,
+                          env={**os.environ, **(env or {})})
+    return (done.returncode, (done.stdout or "").splitlines(),
+            done.stderr.splitlines())
 
 
 def in_terminal(*arguments, **kwargs):
@@ -378,6 +380,16 @@ def stopped_once():
 
 # What goes wrong.
 
+def full_output():
+    """Of a frame, and of the line that tells of an end."""
+    for scene in (Scene(), Scene(**{"/weir/list": list_ends})):
+        with Played(scene) as process, open("/dev/full", "wb") as full:
+            got = run("--once", "--socket", process.path, *INTERVAL,
+                      stdout=full)
+        check(got == (1, [], ["tools/top: standard output: No space left on "
+                              "device"]), f"{got}")
+
+
 def bad_terminal():
     with Played(Scene()) as process:
         status, out, err = run("--socket", process.path)
@@ -496,6 +508,7 @@ def main():
     tap.run("SIGTERM, SIGHUP and Ctrl-\\", signals_give_the_terminal_back)
     tap.run("the terminal goes away", terminal_goes_away)
     tap.run("--once is stopped", stopped_once)
+    tap.run("no space for the output", full_output)
     tap.run("bad terminal", bad_terminal)
     tap.run("no socket", no_socket)
     tap.run("not what it should be", wrong_peers)
