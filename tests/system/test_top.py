@@ -435,6 +435,26 @@ def wrong_peers():
                     f"--socket {process.path}: ", text)
 
 
+def wrong_sizes():
+    for size in ("16384", None, 0, -1, 10 ** 30):
+        greeting = json.dumps({"pid": PID, "max_output_len": size}).encode()
+        with Played(Scene(), greeting) as process:
+            refused(("--socket", process.path), 1, "not DPDK's telemetry")
+
+
+def wrong_answers():
+    """Of another kind than what is asked for."""
+    for request, answer in (
+            ("/weir/info", [1]), ("/weir/info", "x"), ("/weir/list", 7),
+            ("/weir/worker", [1]), ("/weir/steals", [1]),
+            ("/weir/steals", {"0": 1}), ("/weir/histogram", [1]),
+            ("/weir/tasks", {"1": 7})):
+        with Played(Scene(**{request: lambda *_, a=answer: a})) as process:
+            refused(("--socket", process.path, *INTERVAL), 1,
+                    f"--socket {process.path}: the answer is of another kind: "
+                    "is its Weir of another version?")
+
+
 def too_many_connections():
     with real() as (testpmd, place, env), contextlib.ExitStack() as stack:
         path = os.path.join(testpmd.runtime, "dpdk", testpmd.prefix,
@@ -512,6 +532,8 @@ def main():
     tap.run("bad terminal", bad_terminal)
     tap.run("no socket", no_socket)
     tap.run("not what it should be", wrong_peers)
+    tap.run("no size of answers", wrong_sizes)
+    tap.run("answers of another kind", wrong_answers)
     tap.run("too many connections", too_many_connections)
     tap.run("unknown runtime", unknown_runtime)
     tap.run("bad options", bad_options)
