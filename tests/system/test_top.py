@@ -160,6 +160,14 @@ def all_columns():
     check("thief" not in found and "times" not in found, f"{found}")
 
 
+def worker_of_no_lcore():
+    """A current-thread runtime's has LCORE_ID_ANY."""
+    def worker(scene, index):
+        return {**scene.worker("weir", index), "lcore": 2 ** 32 - 1}
+    rows = tables(played(Scene(**{"/weir/worker": worker})))["worker"]
+    check([row["lcore"] for row in rows] == ["-", "-"], f"{rows}")
+
+
 def steals_and_times():
     found = tables(played(Scene(**{
         # All of them at once there may be no room for.
@@ -506,6 +514,7 @@ def main():
     tap.run("q and Ctrl-C", keys_end_it)
     tap.run("the process ends", process_ends)
     tap.run("all columns", all_columns)
+    tap.run("no lcore", worker_of_no_lcore)
     tap.run("steals and times", steals_and_times)
     tap.run("counts begin again", counts_begin_again)
     tap.run("new task", new_task_has_no_rate)
