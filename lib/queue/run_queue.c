@@ -24,10 +24,12 @@
  *    `limit`, has all threads pass a fence, and has the batch if `next` is as it was
  *    before: the owner moves next first, and then looks at limit, so it gets a slot
  *    only if the recall sees that. Nobody else writes limit but the owner when it has
- *    another batch; a swap finds that out.
+ *    another batch, or none (R9); a swap finds that out.
  * R8 Nobody but the owner uses more slots, so those that it has seen free, up to
  *    `free_end`, stay free until it fills them: tail does not pass it. It looks again
  *    when that is where tail has got, or before it adds many.
+ * R9 Without a batch, next, limit and end move on with the queue, so that what a thief
+ *    takes for one is never 2^32 tasks old.
  *
  * A claim needs no order of its own. The slots that it takes are below a tail
  * that was acquired, so their contents are there; and nobody writes to them before
@@ -67,7 +69,7 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 
 /* The first slot that is in use: a batch is older than what a thief copies. */
 static uint32_t
-first_used(const struct run_queue *q)
+first_used(struct run_queue *q)
 {
 	uint32_t next = atomic_u32_load(&q->next, RELAXED);
 	/*
@@ -76,7 +78,14 @@ first_used(const struct run_queue *q)
 	 */
 	uint64_t head = atomic_u64_load(&q->head, ACQUIRE);
 
-	return next == q->end ? run_queue_steal_of(head) : next;
+	if (next != q->end)
+		return next;
+	/* R9. A thief that sees but one of the two finds next changed behind it (R7). */
+	next = run_queue_steal_of(head);
+	q->end = next;
+	atomic_u32_store(&q->next, next, RELAXED);
+	atomic_u32_store(&q->limit, next, RELAXED);
+	return next;
 }
 
 unsigned int
@@ -86,17 +95,17 @@ weir__run_queue_room_owner(struct run_queue *q)
 	return q->free_end - run_queue_tail_owner(q);
 }
 
-/* Moves the older half out; false if a thief came first. */
+/* Moves the n oldest out that others may steal; false if a thief came first. */
 static bool
-take_half(struct run_queue *q, uint64_t head, struct task **overflow)
+take_oldest(struct run_queue *q, uint64_t head, struct task **overflow,
+	    unsigned int n)
 {
 	uint32_t real = run_queue_real_of(head), i;
 
-	if (!atomic_u64_cas(&q->head, &head,
-			    run_queue_pack(real + HALF, real + HALF), RELAXED,
-			    RELAXED))
+	if (!atomic_u64_cas(&q->head, &head, run_queue_pack(real + n, real + n),
+			    RELAXED, RELAXED))
 		return false;
-	for (i = 0; i < HALF; i++)
+	for (i = 0; i < n; i++)
 		overflow[i] = run_queue_slot(q, real + i);
 	return true;
 }
@@ -105,7 +114,7 @@ unsigned int
 weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 			   struct task **overflow)
 {
-	uint32_t tail = run_queue_tail_owner(q);
+	uint32_t tail = run_queue_tail_owner(q), used;
 	struct task *older;
 	unsigned int n = 0;
 	uint64_t head;
@@ -115,16 +124,21 @@ weir__run_queue_push_owner(struct run_queue *q, struct task *t,
 		while ((older = run_queue_pop_from_batch(q)) != NULL)
 			overflow[n++] = older;
 		head = atomic_u64_load(&q->head, RELAXED);
-		/* So there is room, or thieves have made some meanwhile. */
-		if (tail - run_queue_steal_of(head) < RUN_QUEUE_SIZE)
-			continue;
+		used = tail - run_queue_steal_of(head);
 		if (run_queue_steal_of(head) != run_queue_real_of(head)) {
+			if (used < RUN_QUEUE_SIZE)
+				continue;
 			overflow[0] = t;
 			return 1;
 		}
-		if (take_half(q, head, overflow)) {
-			overflow[HALF] = t;
-			return HALF + 1;
+		/* Thieves have made room, or the batch was a large one. */
+		if (used <= HALF || (n == 0 && used < RUN_QUEUE_SIZE))
+			continue;
+		/* The batch alone would make room for few, again and again. */
+		if (take_oldest(q, head, overflow + n, used - HALF)) {
+			n += used - HALF;
+			overflow[n] = t;
+			return n + 1;
 		}
 	}
 	run_queue_push_owner(q, t);
@@ -191,7 +205,7 @@ claim_batch(struct run_queue *q, uint32_t *first)
 	uint32_t limit = atomic_u32_load(&q->limit, ACQUIRE), end = limit;
 	uint32_t next = atomic_u32_load(&q->next, RELAXED), n = limit - next;
 
-	/* One of the two may be of an older batch, however far that is. */
+	/* One of the two may be of an older batch: then they are farther apart (R9). */
 	if (n == 0 || n >= RUN_QUEUE_BATCH ||
 	    !atomic_u32_cas(&q->limit, &limit, next, RELAXED, RELAXED))
 		return 0;

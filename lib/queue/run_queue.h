@@ -200,10 +200,10 @@ run_queue_push_owner(struct run_queue *q, struct task *t)
 
 /*
  * Adds a task to a queue that seems to be full. If it is, `overflow`, which has
- * RUN_QUEUE_OVERFLOW places, gets what has to go to the inject queue, in order:
- * what is left of the owner's batch; or, if there is none, the older half and the new
- * task, or just the new task if a thief is at work and room will appear. Returns how
- * many those are. Owner.
+ * RUN_QUEUE_OVERFLOW places, gets what has to go to the inject queue, in order: the
+ * older half, which begins with what is left of the owner's batch, and the new task;
+ * less of them where thieves have made room meanwhile; just the new task if a thief is
+ * at work and room will appear. Returns how many those are. Owner.
  */
 #define RUN_QUEUE_OVERFLOW (RUN_QUEUE_SIZE / 2 + 1)
 unsigned int

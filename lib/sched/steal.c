@@ -25,6 +25,13 @@
 
 #include "sched/scheduler.h"
 
+/*
+ * Tasks of an inject queue that a worker takes at a time, if there are as many, though
+ * its own queue is full. Smaller: they wait for longer beside many that are always
+ * runnable. Larger: more of those that are in the queue go to the inject queue instead.
+ */
+#define TAKE_LEAST (RUN_QUEUE_SIZE / 8u)
+
 /* Tasks in a node's inject queue that another node's workers take some of. */
 unsigned int
 weir__worth_taking(const struct node *node)
@@ -83,7 +90,8 @@ worth_looking(const struct node *node)
 
 /*
  * Of n, as many as make half of what fits at most: a full queue would give tasks back
- * for the next that is woken.
+ * for the next that is woken. But some at least: where a queue stays nearly full, fewer
+ * would be taken than come.
  */
 static unsigned int
 fitting(const struct core *c, unsigned int n)
@@ -92,7 +100,7 @@ fitting(const struct core *c, unsigned int n)
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
-	return RTE_MIN(n, room / 2 + 1);
+	return RTE_MIN(n, RTE_MAX(room / 2 + 1, TAKE_LEAST));
 }
 
 static unsigned int

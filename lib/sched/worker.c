@@ -103,6 +103,10 @@ tune(struct core *c, uint64_t now)
 		c->inject_interval =
 			within(rt->inject_target / (c->mean_poll + 1),
 			       INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
+	/* What it was may have been for turns that were much shorter. */
+	if ((int32_t)(c->next_inject - core_tick(c)) >
+	    (int32_t)c->inject_interval)
+		c->next_inject = core_tick(c) + c->inject_interval;
 	c->tuned_at = now;
 	c->tuned_tick = core_tick(c);
 }

@@ -343,9 +343,29 @@ thieves_leave_the_batch(void **state)
 	free(tasks);
 }
 
-/* Behind a batch slots do not come free: it goes, if they are needed. */
+/* Behind a batch slots do not come free: it goes first, if they are needed. */
 static void
-overflow_is_the_batch_if_there_is_one(void **state)
+overflow_begins_with_the_batch(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE + 2);
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+	struct run_queue q;
+	unsigned int i;
+
+	begin_batch(&q, tasks, SIZE);
+	push_all(&q, tasks, SIZE, SIZE + 1);
+	assert_int_equal(push(&q, &tasks[SIZE + 1], overflow), HALF + 1);
+	for (i = 0; i < HALF; i++)
+		assert_int_equal(task_id(overflow[i]), 1 + i);
+	assert_ptr_equal(overflow[HALF], &tasks[SIZE + 1]);
+	assert_int_equal(weir__run_queue_room_owner(&q), SIZE - HALF);
+	expect_pops(&q, 1 + HALF, SIZE + 1);
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+static void
+overflow_is_the_batch_if_thieves_have_taken_enough(void **state)
 {
 	struct task *tasks = rig_tasks(2 * SIZE);
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
@@ -363,6 +383,29 @@ overflow_is_the_batch_if_there_is_one(void **state)
 	assert_int_equal(weir__run_queue_room_owner(&q), BATCH + n - 2);
 	expect_pops(&q, BATCH + n, SIZE + 2);
 	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+/* R9: or a thief would see a batch there again, once indices have wrapped. */
+static void
+end_of_the_last_batch_moves_on(void **state)
+{
+	struct task *tasks = rig_tasks(4 * BATCH);
+	struct run_queue q;
+	unsigned int i;
+
+	begin_batch(&q, tasks, 4 * BATCH);
+	expect_pops(&q, 1, 4 * BATCH);
+	for (i = 0; i < 100 * SIZE; i++) {
+		push_all(&q, tasks, 0, 1);
+		expect_pops(&q, 0, 1);
+		assert_int_equal(run_queue_batch(&q), 0);
+		assert_true(run_queue_tail_owner(&q) -
+				    atomic_u32_load(&q.limit, RELAXED) <=
+			    2 * SIZE);
+		assert_int_equal(atomic_u32_load(&q.limit, RELAXED),
+				 atomic_u32_load(&q.next, RELAXED));
+	}
 	free(tasks);
 }
 
@@ -570,7 +613,10 @@ main(void)
 		cmocka_unit_test(indices_wrap),
 		cmocka_unit_test(batches_are_a_share_of_the_queue),
 		cmocka_unit_test(thieves_leave_the_batch),
-		cmocka_unit_test(overflow_is_the_batch_if_there_is_one),
+		cmocka_unit_test(overflow_begins_with_the_batch),
+		cmocka_unit_test(
+			overflow_is_the_batch_if_thieves_have_taken_enough),
+		cmocka_unit_test(end_of_the_last_batch_moves_on),
 		cmocka_unit_test(recall_takes_what_is_left_of_a_batch),
 		cmocka_unit_test(recall_refuses_when_there_is_no_room),
 		cmocka_unit_test(

@@ -160,7 +160,8 @@ what_was_put_into_inject_queues_was_taken_from_them(void **state)
 	assert_int_equal(node.outside_schedules, 1);
 	assert_int_equal(spawned, 4 * RUN_QUEUE_SIZE);
 	assert_int_equal(injected, put + 1);
-	assert_in_range(put, n == 1 ? RUN_QUEUE_SIZE : 0, 4 * RUN_QUEUE_SIZE);
+	/* Some more than once: a full queue gives back what it has. */
+	assert_true(put >= (n == 1 ? RUN_QUEUE_SIZE : 0));
 	weir_runtime_stats_get(rig.rt, &sum);
 	assert_int_equal(sum.remote_schedules, put + 1);
 	assert_int_equal(sum.spawned, spawned + 1);

@@ -273,9 +273,11 @@ every_wait_spends_budget(void **state)
 	rig_runtime_free(rt);
 }
 
-/* Slow polls until the interval is at its least, then fast ones. */
+/* Some fast polls, slow ones until the interval is at its least, then fast ones. */
 struct tuned {
+	unsigned int fast_polls;
 	unsigned int slow_polls;
+	bool late; /* the next look at the inject queues, for the interval */
 	uint32_t least;
 	uint32_t then;
 	uint32_t slow_clock; /* ticks between looks at the clock, when slow */
@@ -290,7 +292,12 @@ tune(struct weir_context *ctx, void *state)
 	if (t->least == 0 || interval < t->least)
 		t->least = interval;
 	t->then = interval;
-	if (t->slow_polls > 0) {
+	if ((int32_t)(ctx->core->next_inject - core_tick(ctx->core)) >
+	    (int32_t)interval)
+		t->late = true;
+	if (t->fast_polls > 0) {
+		t->fast_polls--;
+	} else if (t->slow_polls > 0) {
 		t->slow_polls--;
 		t->slow_clock = ctx->core->clock_ticks;
 		spin_us(300);
@@ -315,16 +322,17 @@ static const struct weir_task_ops tune_ops = {
 static void
 intervals_tune_themselves(void **state)
 {
-	struct tuned t = { .slow_polls = 100 };
+	struct tuned t = { .fast_polls = 5000, .slow_polls = 100 };
 	struct weir_options o;
 
 	rig_options(&o, 1);
 	start(&o);
 	assert_int_equal(weir_runtime_block_on(rt, &tune_ops, &t, &t), 0);
+	rig_runtime_free(rt);
 	assert_int_equal(t.least, 2);
 	assert_in_range(t.then, 3, 127);
 	assert_int_equal(t.slow_clock, 1);
-	rig_runtime_free(rt);
+	assert_false(t.late);
 }
 
 struct looks {
@@ -519,6 +527,38 @@ worker_takes_all_of_its_inbox_beside_a_full_queue(void **state)
 	assert_int_equal(rig_get(&batch), INJECTED + 1);
 }
 
+/* However full it stays: else more could come than are taken. */
+static void
+worker_takes_some_of_the_inject_queue_beside_a_full_queue(void **state)
+{
+	static const struct weir_task_ops fill_ops = {
+		.name = "fill",
+		.poll = fill_queue,
+	};
+	static const struct weir_task_ops ops = {
+		.name = "look",
+		.poll = look_at_batch,
+	};
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&batch, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	rig_options(&o, 1);
+	o.inject_interval = 2;
+	start(&o);
+	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+	for (i = 0; i < INJECTED; i++)
+		weir_task_spawn_detached(rt, &ops, NULL, NULL);
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&batch) != 0);
+	rig_runtime_free(rt);
+	/* And the one that has filled the queue. */
+	assert_in_range(rig_get(&batch), RUN_QUEUE_SIZE / 8 + 1, INJECTED + 1);
+}
+
 int
 main(void)
 {
@@ -535,6 +575,8 @@ main(void)
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
 		cmocka_unit_test(
 			worker_takes_all_of_its_inbox_beside_a_full_queue),
+		cmocka_unit_test(
+			worker_takes_some_of_the_inject_queue_beside_a_full_queue),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
