@@ -5,8 +5,11 @@
  * are about workers: an lcore that is spare costs nothing yet.
  */
 
+#include <string.h>
+
 #include <rte_common.h>
 
+#include "topology/id_set.h"
 #include "topology/lcore_check.h"
 #include "topology/lcore_map.h"
 
@@ -15,12 +18,6 @@ same_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 {
 	return a != NULL && b != NULL && a != b && a->core >= 0 &&
 	       a->core == b->core;
-}
-
-static bool
-same_cpu(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
-{
-	return a != NULL && a == b;
 }
 
 /* Are all CPUs of the one known, and the other's too? Both are in order. */
@@ -116,11 +113,97 @@ weir__rule_core_shared(struct lcore_check *c)
 	}
 }
 
+static void
+add_id(struct id_set *s, int id)
+{
+	if (id >= 0 && (unsigned int)id < ID_SET_MAX)
+		s->words[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+/* The CPUs that an lcore may be on, and their cores. */
+static void
+collect(const struct lcore_check *c, const struct weir_lcore_map_lcore *lcore,
+	struct id_set *cpus, struct id_set *cores)
+{
+	const struct weir_machine_cpu *cpu;
+	unsigned int i;
+
+	memset(cpus, 0, sizeof(*cpus));
+	memset(cores, 0, sizeof(*cores));
+	for (i = 0; i < weir__lcore_nb_cpus(lcore); i++) {
+		cpu = weir_machine_cpu_get(c->machine,
+					   weir__lcore_cpu(lcore, i));
+		if (cpu == NULL)
+			continue;
+		add_id(cpus, (int)cpu->id);
+		add_id(cores, cpu->core);
+	}
+}
+
+/* The first of its CPUs that is so, or NULL. */
+static const struct weir_machine_cpu *
+find_cpu(const struct lcore_check *c, const struct weir_lcore_map_lcore *lcore,
+	 bool (*is)(const struct weir_machine_cpu *cpu,
+		    const struct id_set *set),
+	 const struct id_set *set)
+{
+	const struct weir_machine_cpu *cpu;
+	unsigned int i;
+
+	for (i = 0; i < weir__lcore_nb_cpus(lcore); i++) {
+		cpu = weir_machine_cpu_get(c->machine,
+					   weir__lcore_cpu(lcore, i));
+		if (cpu != NULL && is(cpu, set))
+			return cpu;
+	}
+	return NULL;
+}
+
+static bool
+is_in(const struct weir_machine_cpu *cpu, const struct id_set *cpus)
+{
+	return id_set_has(cpus, cpu->id);
+}
+
+static bool
+is_on_one_of(const struct weir_machine_cpu *cpu, const struct id_set *cores)
+{
+	return cpu->core >= 0 && id_set_has(cores, (unsigned int)cpu->core);
+}
+
+static void
+check_near(struct lcore_check *c, const struct weir_lcore_map_lcore *lcore,
+	   const struct weir_lcore_map_lcore *main_lcore,
+	   const struct id_set *cpus, const struct id_set *cores)
+{
+	const struct weir_machine_cpu *same, *cpu;
+
+	same = find_cpu(c, lcore, is_in, cpus);
+	cpu = same != NULL ? same : find_cpu(c, lcore, is_on_one_of, cores);
+	if (cpu == NULL)
+		return;
+	if (weir__lcore_nb_cpus(lcore) > 1 ||
+	    weir__lcore_nb_cpus(main_lcore) > 1)
+		weir__lcore_found(c, (int)lcore->lcore, -1,
+				  "lcore %u and the main lcore %u may both be "
+				  "on %sCPU %u: whatever the main lcore does "
+				  "there holds packets up",
+				  lcore->lcore, main_lcore->lcore,
+				  same != NULL ? "" : "the core of ", cpu->id);
+	else
+		weir__lcore_found(c, (int)lcore->lcore, -1,
+				  "lcore %u shares its %s with the main lcore "
+				  "%u: whatever that does holds packets up",
+				  lcore->lcore, same != NULL ? "CPU" : "core",
+				  main_lcore->lcore);
+}
+
+/* One CPU in common is enough: it may be the one that both are on. */
 void
 weir__rule_main_near(struct lcore_check *c)
 {
 	const struct weir_lcore_map_lcore *lcore = NULL, *main_lcore = NULL;
-	const struct weir_machine_cpu *cpu, *main_cpu;
+	struct id_set cpus, cores;
 	unsigned int i;
 
 	for (i = 0; i < c->map->nb_lcores; i++)
@@ -128,18 +211,9 @@ weir__rule_main_near(struct lcore_check *c)
 			main_lcore = &c->map->lcores[i];
 	if (main_lcore == NULL)
 		return;
-	main_cpu = weir__lcore_place(c, main_lcore).cpu;
-	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		cpu = weir__lcore_place(c, lcore).cpu;
-		if (same_cpu(cpu, main_cpu) || same_core(cpu, main_cpu))
-			weir__lcore_found(
-				c, (int)lcore->lcore, -1,
-				"lcore %u shares its %s with the main lcore "
-				"%u: whatever that does holds packets up",
-				lcore->lcore,
-				same_cpu(cpu, main_cpu) ? "CPU" : "core",
-				main_lcore->lcore);
-	}
+	collect(c, main_lcore, &cpus, &cores);
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL)
+		check_near(c, lcore, main_lcore, &cpus, &cores);
 }
 
 /* Is one of its CPUs on a known node, and which? */

@@ -267,6 +267,38 @@ worker_beside_the_main_lcore_is_told(void **state)
 }
 
 static void
+worker_that_may_be_beside_the_main_lcore_is_told(void **state)
+{
+	expect("main 0 cpus=2-3; lcore 2", "W main-near 2 -1\n",
+	       "lcore 2 and the main lcore 0 may both be on CPU 2: whatever "
+	       "the main lcore does there holds packets up");
+	expect("main 0 cpus=3; lcore 2 cpus=2-3",
+	       "W main-near 2 -1\nN cpu-several 2 -1\n",
+	       "may both be on CPU 3");
+	expect("main 0 cpus=2-3; lcore 2 cpus=2-3",
+	       "W main-near 2 -1\nN cpu-several 2 -1\n",
+	       "may both be on CPU 2");
+	/* Each has one of its own, and may be on the other's. */
+	expect("main 0 cpus=1-2; lcore 2 cpus=2-3",
+	       "W main-near 2 -1\nN cpu-several 2 -1\n",
+	       "may both be on CPU 2");
+	expect("main 0 cpus=10-11; lcore 2 cpus=1,3; lcore 3 cpus=9",
+	       "W main-near 2 -1\nN cpu-several 2 -1\n",
+	       "lcore 2 and the main lcore 0 may both be on the core of CPU 3");
+	expect("main 0 cpus=0,8; lcore 2 cpus=2-3", "N cpu-several 2 -1\n",
+	       NULL);
+	/* U2 */
+	cpus[10].core = cpus[11].core = -1;
+	cpus[2].core = cpus[3].core = -1;
+	expect("main 0 cpus=10-11; lcore 2 cpus=2-3", "N cpu-several 2 -1\n",
+	       NULL);
+	expect("main 0 cpus=3,99; lcore 2 cpus=2,99",
+	       "E cpu-unknown 0 -1\nE cpu-unknown 2 -1\n"
+	       "N cpu-several 2 -1\n",
+	       NULL);
+}
+
+static void
 lcore_on_several_cpus_is_told(void **state)
 {
 	expect("lcore 2 cpus=2-3", "N cpu-several 2 -1\n",
@@ -388,6 +420,7 @@ main(void)
 		TEST(main_lcore_polls_nothing),
 		TEST(workers_that_share_a_cpu_or_core_are_told),
 		TEST(worker_beside_the_main_lcore_is_told),
+		TEST(worker_that_may_be_beside_the_main_lcore_is_told),
 		TEST(lcore_on_several_cpus_is_told),
 		TEST(queue_on_another_node_than_its_port_is_told),
 		TEST(node_without_memory_or_hugepages_is_told),
