@@ -20,6 +20,12 @@ same_core(const struct weir_machine_cpu *a, const struct weir_machine_cpu *b)
 	       a->core == b->core;
 }
 
+static bool
+may_move(const struct weir_lcore_map_lcore *lcore)
+{
+	return weir__lcore_nb_cpus(lcore) > 1;
+}
+
 /* Are all CPUs of the one known, and the other's too? Both are in order. */
 static bool
 is_within(const struct lcore_check *c, const struct weir_lcore_map_lcore *one,
@@ -76,21 +82,20 @@ void
 weir__rule_cpu_shared(struct lcore_check *c)
 {
 	const struct weir_lcore_map_lcore *lcore = NULL, *other, *inner;
-	bool may_move;
 
 	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
 		other = find_beside(c, lcore, on_same_cpus);
 		if (other == NULL)
 			continue;
 		inner = is_within(c, lcore, other) ? lcore : other;
-		may_move = weir__lcore_nb_cpus(lcore) > 1 ||
-			   weir__lcore_nb_cpus(other) > 1;
 		weir__lcore_found(c, (int)lcore->lcore, -1,
 				  "lcores %u and %u %s on CPU %u: while one "
 				  "runs, milliseconds at a time, packets of "
 				  "the other wait",
 				  other->lcore, lcore->lcore,
-				  may_move ? "may both be" : "are both",
+				  may_move(lcore) || may_move(other) ?
+					  "may both be" :
+					  "are both",
 				  weir__lcore_cpu(inner, 0));
 	}
 }
@@ -182,8 +187,7 @@ check_near(struct lcore_check *c, const struct weir_lcore_map_lcore *lcore,
 	cpu = same != NULL ? same : find_cpu(c, lcore, is_on_one_of, cores);
 	if (cpu == NULL)
 		return;
-	if (weir__lcore_nb_cpus(lcore) > 1 ||
-	    weir__lcore_nb_cpus(main_lcore) > 1)
+	if (may_move(lcore) || may_move(main_lcore))
 		weir__lcore_found(c, (int)lcore->lcore, -1,
 				  "lcore %u and the main lcore %u may both be "
 				  "on %sCPU %u: whatever the main lcore does "
@@ -418,28 +422,42 @@ is_tick_free(const struct weir_machine_cpu *cpu)
 	return cpu->tick_free;
 }
 
+static bool
+is_balanced(const struct weir_machine_cpu *cpu, const struct id_set *set)
+{
+	return !cpu->isolated;
+}
+
+static bool
+has_tick(const struct weir_machine_cpu *cpu, const struct id_set *set)
+{
+	return !cpu->tick_free;
+}
+
+static bool
+is_zero(const struct weir_machine_cpu *cpu, const struct id_set *set)
+{
+	return cpu->id == 0;
+}
+
 void
 weir__rule_cpu_balanced(struct lcore_check *c)
 {
 	const struct weir_lcore_map_lcore *lcore = NULL;
 	const struct weir_machine_cpu *cpu;
-	unsigned int i;
 
 	if (!any_cpu(c, is_isolated))
 		return;
 	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		for (i = 0; i < weir__lcore_nb_cpus(lcore); i++) {
-			cpu = weir_machine_cpu_get(c->machine,
-						   weir__lcore_cpu(lcore, i));
-			if (cpu == NULL || cpu->isolated)
-				continue;
+		cpu = find_cpu(c, lcore, is_balanced, NULL);
+		if (cpu != NULL)
 			weir__lcore_found(c, (int)lcore->lcore, -1,
-					  "lcore %u is on CPU %u, which is not "
+					  "lcore %u %s on CPU %u, which is not "
 					  "isolated as others are: the kernel "
 					  "may run other threads there",
-					  lcore->lcore, cpu->id);
-			break;
-		}
+					  lcore->lcore,
+					  may_move(lcore) ? "may be" : "is",
+					  cpu->id);
 	}
 }
 
@@ -459,14 +477,17 @@ weir__rule_cpu_tick(struct lcore_check *c)
 	if (!any_cpu(c, is_tick_free))
 		return;
 	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		cpu = weir__lcore_place(c, lcore).cpu;
-		if (cpu == NULL || cpu->tick_free || !polls(lcore))
-			continue;
-		weir__lcore_found(c, (int)lcore->lcore, -1,
-				  "lcore %u polls on CPU %u, which is not in "
-				  "nohz_full as others are: the kernel "
-				  "interrupts it some hundred times a second",
-				  lcore->lcore, cpu->id);
+		cpu = find_cpu(c, lcore, has_tick, NULL);
+		if (cpu != NULL && polls(lcore))
+			weir__lcore_found(c, (int)lcore->lcore, -1,
+					  "lcore %u %s on CPU %u, which is not "
+					  "in nohz_full as others are: the "
+					  "kernel interrupts it some hundred "
+					  "times a second",
+					  lcore->lcore,
+					  may_move(lcore) ? "may poll" :
+							    "polls",
+					  cpu->id);
 	}
 }
 
@@ -614,15 +635,13 @@ void
 weir__rule_cpu_zero(struct lcore_check *c)
 {
 	const struct weir_lcore_map_lcore *lcore = NULL;
-	const struct weir_machine_cpu *cpu;
 
-	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL) {
-		cpu = weir__lcore_place(c, lcore).cpu;
-		if (cpu != NULL && cpu->id == 0)
+	while ((lcore = weir__lcore_next_worker(c, lcore)) != NULL)
+		if (find_cpu(c, lcore, is_zero, NULL) != NULL)
 			weir__lcore_found(c, (int)lcore->lcore, -1,
-					  "lcore %u is on CPU 0, where much of "
+					  "lcore %u %s on CPU 0, where much of "
 					  "the kernel's own work is done and "
 					  "holds packets up",
-					  lcore->lcore);
-	}
+					  lcore->lcore,
+					  may_move(lcore) ? "may be" : "is");
 }

@@ -355,8 +355,15 @@ cpu_that_the_kernel_does_not_leave_alone_is_told(void **state)
 	cpus[3].tick_free = true;
 	expect("lcore 2; lcore 3 cpus=2-3 park=poll",
 	       "W cpu-shared 3 -1\nW cpu-balanced 3 -1\nW cpu-tick 2 -1\n"
-	       "N cpu-several 3 -1\n",
+	       "W cpu-tick 3 -1\nN cpu-several 3 -1\n",
 	       "lcore 2 polls on CPU 2, which is not in nohz_full");
+	expect("lcore 3 cpus=2-3",
+	       "W cpu-balanced 3 -1\nW cpu-tick 3 -1\nN cpu-several 3 -1\n",
+	       "lcore 3 may be on CPU 3, which is not isolated");
+	expect("lcore 3 cpus=3,7",
+	       "W lcore-spread 3 -1\nW cpu-balanced 3 -1\n"
+	       "W cpu-tick 3 -1\nN cpu-several 3 -1\n",
+	       "lcore 3 may poll on CPU 7, which is not in nohz_full");
 	expect("lcore 2 park=interrupt", "", NULL);
 	expect("lcore 2 park=adaptive", "", NULL);
 }
@@ -389,6 +396,11 @@ static void
 worker_on_cpu_0_is_told(void **state)
 {
 	expect("lcore 1 cpus=0", "N cpu-zero 1 -1\n", "lcore 1 is on CPU 0");
+	expect("lcore 2 cpus=0-1", "N cpu-several 2 -1\nN cpu-zero 2 -1\n",
+	       "lcore 2 may be on CPU 0, where much");
+	expect("lcore 2 cpus=0,99",
+	       "E cpu-unknown 2 -1\nN cpu-several 2 -1\nN cpu-zero 2 -1\n",
+	       NULL);
 	expect("main 0; lcore 2", "", NULL);
 }
 
