@@ -58,9 +58,10 @@ def refused(done, text, status=2):
 
 @contextlib.contextmanager
 def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,),
-         packages=()):
+         packages=(), hidden=False):
     """A recording of a machine: lists of CPUs by last-level cache and by node,
-    of the nodes of network devices, and of the packages of the first CPUs."""
+    of the nodes of network devices, and of the packages of the first CPUs.
+    What is hidden are the caches."""
     nodes = nodes or [[cpu for cache in caches for cpu in cache]]
     here, nics = "/sys/devices/system", "/sys/bus/pci/devices"
     every = ",".join(str(cpu) for node in nodes for cpu in node)
@@ -73,6 +74,8 @@ def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,),
     for cache in caches:
         for cpu in cache:
             entries[f"{here}/cpu/cpu{cpu}/topology/core_cpus_list"] = str(cpu)
+            if hidden:
+                continue
             at = f"{here}/cpu/cpu{cpu}/cache/index0"
             entries |= {f"{at}/level": "3", f"{at}/type": "Unified",
                         f"{at}/shared_cpu_list": ",".join(map(str, cache))}

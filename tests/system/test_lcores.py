@@ -80,6 +80,18 @@ def packages_that_are_not_known_are_left_out():
     check("node 0: package 0, no memory\n" in out, out)
 
 
+def packages_are_shown_once_a_node():
+    """CPUs that follow each other may be in several, as on virtual machines."""
+    with made([range(6)], packages=(0, 1) * 3, hidden=True) as path:
+        out = ask("show", "--from", path)
+    check("node 0: package 0, package 1, no memory\n" in out, out)
+    with made([range(6)], nodes=[range(3), range(3, 6)], packages=(0, 1) * 3,
+              hidden=True) as path:
+        out = ask("show", "--from", path)
+    check("node 0: package 0, package 1, no memory\n" in out, out)
+    check("node 1: package 1, package 0, no memory\n" in out, out)
+
+
 # check
 
 
@@ -397,6 +409,7 @@ def main():
         tap.run(f"{name}: findings in JSON", json_says_the_same, name)
     tap.run("show this machine", show_this_machine)
     tap.run("packages not known", packages_that_are_not_known_are_left_out)
+    tap.run("packages in turn", packages_are_shown_once_a_node)
     tap.run("findings", findings_are_lines)
     tap.run("errors", errors_end_with_1)
     tap.run("--strict", strict_minds_warnings)

@@ -204,21 +204,33 @@ show_cpus(struct page *page, const struct layout *layout, int node)
 			show_cache(page, layout, i);
 }
 
+/* Is there a CPU of the same node and package before it? */
+static bool
+had_package(const struct layout *layout, unsigned int n)
+{
+	const struct weir_machine_cpu *cpu = layout->cpus[n].cpu, *other;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		other = layout->cpus[i].cpu;
+		if (other->node == cpu->node && other->package == cpu->package)
+			return true;
+	}
+	return false;
+}
+
 /* The packages that the node's CPUs are in: one as a rule. */
 static void
 show_packages(struct page *page, const struct layout *layout, int node)
 {
 	const struct weir_machine_cpu *cpu;
-	int last = WEIR_MACHINE_UNKNOWN;
 	unsigned int i;
 
 	for (i = 0; i < layout->nb_cpus; i++) {
 		cpu = layout->cpus[i].cpu;
-		if (cpu->node == node && cpu->package != last &&
-		    cpu->package != WEIR_MACHINE_UNKNOWN) {
-			last = cpu->package;
-			put(page, "package %d,", last);
-		}
+		if (cpu->node == node && cpu->package != WEIR_MACHINE_UNKNOWN &&
+		    !had_package(layout, i))
+			put(page, "package %d,", cpu->package);
 	}
 }
 
