@@ -58,10 +58,10 @@ def refused(done, text, status=2):
 
 @contextlib.contextmanager
 def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,),
-         packages=(), hidden=False):
+         packages=(), hidden=False, more=None):
     """A recording of a machine: lists of CPUs by last-level cache and by node,
     of the nodes of network devices, and of the packages of the first CPUs.
-    What is hidden are the caches."""
+    What is hidden are the caches; more are entries of any kind."""
     nodes = nodes or [[cpu for cache in caches for cpu in cache]]
     here, nics = "/sys/devices/system", "/sys/bus/pci/devices"
     every = ",".join(str(cpu) for node in nodes for cpu in node)
@@ -88,6 +88,7 @@ def made(caches, nodes=None, isolated="", tick_free="", nic_nodes=(0,),
         at = f"{nics}/0000:{i + 1:02x}:00.0"
         entries |= {f"{at}/class": "0x020000", f"{at}/vendor": "0x8086",
                     f"{at}/device": "0x1572", f"{at}/numa_node": str(node)}
+    entries |= more or {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "made")
         with open(path, "w", encoding="ascii") as f:

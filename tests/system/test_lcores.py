@@ -52,7 +52,7 @@ SHOWN = (
     ("one_cpu", ("--map", "lcore 1 cpus=0; main 0"), "  cache 0   0W\n"),
     ("holes", (), "  no CPUs"),
     ("holes", (), "3x"),
-    ("holes", (), "no memory"),
+    ("holes", (), "no memory\n"),
     ("holes", (), "node not known:"),
 )
 
@@ -77,19 +77,34 @@ def show_this_machine():
 def packages_that_are_not_known_are_left_out():
     with made([range(4)], packages=(0, 0)) as path:
         out = ask("show", "--from", path)
-    check("node 0: package 0, no memory\n" in out, out)
+    check("node 0: package 0, memory not known\n" in out, out)
 
 
 def packages_are_shown_once_a_node():
     """CPUs that follow each other may be in several, as on virtual machines."""
     with made([range(6)], packages=(0, 1) * 3, hidden=True) as path:
         out = ask("show", "--from", path)
-    check("node 0: package 0, package 1, no memory\n" in out, out)
+    check("node 0: package 0, package 1, memory not known\n" in out, out)
     with made([range(6)], nodes=[range(3), range(3, 6)], packages=(0, 1) * 3,
               hidden=True) as path:
         out = ask("show", "--from", path)
-    check("node 0: package 0, package 1, no memory\n" in out, out)
-    check("node 1: package 1, package 0, no memory\n" in out, out)
+    check("node 0: package 0, package 1, memory not known\n" in out, out)
+    check("node 1: package 1, package 0, memory not known\n" in out, out)
+
+
+def memory_that_no_node_tells_of_is_not_known():
+    """What is told of hugepages is shown all the same."""
+    at = "/sys/devices/system/node/node0/hugepages/"
+    pages = {at: "hugepages-2048kB",
+             f"{at}hugepages-2048kB/nr_hugepages": "8",
+             f"{at}hugepages-2048kB/free_hugepages": "8"}
+    for more, text in (({}, "node 0: memory not known\n"),
+                       (pages,
+                        "node 0: memory not known, hugepages 8 x 2 MiB\n")):
+        with made([range(2)], nodes=[range(2), []], more=more) as path:
+            out = ask("show", "--from", path)
+        check(text in out, out)
+        check("node 1: memory not known\n  no CPUs\n" in out, out)
 
 
 # check
@@ -410,6 +425,7 @@ def main():
     tap.run("show this machine", show_this_machine)
     tap.run("packages not known", packages_that_are_not_known_are_left_out)
     tap.run("packages in turn", packages_are_shown_once_a_node)
+    tap.run("memory not known", memory_that_no_node_tells_of_is_not_known)
     tap.run("findings", findings_are_lines)
     tap.run("errors", errors_end_with_1)
     tap.run("--strict", strict_minds_warnings)

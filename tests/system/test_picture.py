@@ -147,6 +147,17 @@ def names_from_elsewhere_are_escaped():
         check(out.isascii() and "\x1b" not in out, "it got through")
 
 
+def memory_that_no_node_tells_of_is_not_known():
+    def lines(path):
+        return [t.text for t in picture(path).iter(SVG + "text")
+                if t.text and "memory" in t.text]
+
+    with made([range(4)]) as path:
+        check(lines(path) == ["memory not known"], f"{lines(path)}")
+    got = lines(machine("holes"))
+    check(got and all(line.startswith("no memory") for line in got), f"{got}")
+
+
 def main():
     tap = Tap()
     for name in machines():
@@ -156,6 +167,7 @@ def main():
     tap.run("ways of wires", wires_run_between_cores)
     tap.run("picture in a file", picture_goes_to_a_file)
     tap.run("names from elsewhere", names_from_elsewhere_are_escaped)
+    tap.run("memory not known", memory_that_no_node_tells_of_is_not_known)
     tap.finish()
 
 

@@ -132,6 +132,8 @@ layout_create(const struct weir_machine *machine,
 		if (map != NULL)
 			set_role(&layout->cpus[i], map);
 	}
+	for (i = 0; i < machine->nb_nodes; i++)
+		layout->has_memory |= machine->nodes[i].memory != 0;
 	qsort(layout->cpus, layout->nb_cpus, sizeof(*layout->cpus),
 	      compare_cpus);
 	count(layout);

@@ -35,6 +35,7 @@ struct layout {
 	unsigned int nb_caches;
 	unsigned int nb_packages;
 	unsigned int core_cpus; /* the most that a core has */
+	bool has_memory;	/* some node has; else that of none is known */
 };
 
 /* What a run of CPUs has in common. */

@@ -36,6 +36,30 @@ show_summary(FILE *out, const struct layout *layout)
 	show_count(out, ", ", machine->nb_nics, "network device");
 }
 
+const char *
+show_memory(const struct layout *layout, const struct weir_machine_node *node,
+	    char *text, size_t size)
+{
+	const char *bytes = "memory not known";
+	char memory[32];
+
+	if (node->memory == 0 && layout->has_memory)
+		return "no memory";
+	if (node->memory != 0)
+		bytes = escape_memory(node->memory, memory, sizeof(memory));
+	snprintf(text, size, "%s%s", bytes,
+		 node->allowed ? "" : " (not allowed)");
+	return text;
+}
+
+bool
+show_has_pages(const struct layout *layout,
+	       const struct weir_machine_node *node)
+{
+	return node->memory != 0 ||
+	       (!layout->has_memory && node->nb_pages != 0);
+}
+
 void
 show_pages(FILE *out, const struct weir_machine_node *node)
 {

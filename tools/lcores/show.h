@@ -19,6 +19,16 @@ show_svg(FILE *out, const struct layout *layout);
 void
 show_summary(FILE *out, const struct layout *layout);
 
+/* "96.0 GiB (not allowed)", "no memory" or "memory not known". */
+const char *
+show_memory(const struct layout *layout, const struct weir_machine_node *node,
+	    char *text, size_t size);
+
+/* Does it say something of hugepages that goes behind that? */
+bool
+show_has_pages(const struct layout *layout,
+	       const struct weir_machine_node *node);
+
 /* "hugepages 1024 x 2 MiB (1000 free), 4 x 1 GiB"; no number: all are. */
 void
 show_pages(FILE *out, const struct weir_machine_node *node);

@@ -104,10 +104,11 @@ draw_distances(FILE *out, const struct weir_machine *machine, unsigned int node)
 static void
 draw_node(FILE *out, const struct picture *picture, unsigned int place)
 {
-	const struct weir_machine *machine = picture->layout->machine;
+	const struct layout *layout = picture->layout;
+	const struct weir_machine *machine = layout->machine;
 	const struct picture_box *box = &picture->nodes[place];
 	const struct weir_machine_node *node;
-	char memory[32];
+	char memory[64];
 
 	if (box->w == 0)
 		return;
@@ -122,14 +123,11 @@ draw_node(FILE *out, const struct picture *picture, unsigned int place)
 	fprintf(out, "node %u", node->id);
 	end_text(out);
 	begin_text(out, "l", box->x + PICTURE_PAD, box->y + 33);
-	if (node->memory == 0)
-		fputs("no memory", out);
-	else
-		fprintf(out, "%s%s &#183; ",
-			escape_memory(node->memory, memory, sizeof(memory)),
-			node->allowed ? "" : " (not allowed)");
-	if (node->memory != 0)
+	fputs(show_memory(layout, node, memory, sizeof(memory)), out);
+	if (show_has_pages(layout, node)) {
+		fputs(" &#183; ", out);
 		show_pages(out, node);
+	}
 	draw_distances(out, machine, node->id);
 	end_text(out);
 }

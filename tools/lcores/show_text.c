@@ -253,21 +253,18 @@ static void
 show_node(struct page *page, const struct layout *layout,
 	  const struct weir_machine_node *node)
 {
-	char memory[32];
+	bool has_pages = show_has_pages(layout, node);
+	char memory[64];
 
 	page->indent = 0;
 	end_line(page);
 	put(page, "node %u:", node->id);
 	page->indent = 8;
 	show_packages(page, layout, (int)node->id);
-	if (node->memory == 0) {
-		put(page, "no memory");
-	} else {
-		put(page, "%s%s,",
-		    escape_memory(node->memory, memory, sizeof(memory)),
-		    node->allowed ? "" : " (not allowed)");
+	put(page, "%s%s", show_memory(layout, node, memory, sizeof(memory)),
+	    has_pages ? "," : "");
+	if (has_pages)
 		show_pages_of(page, node);
-	}
 	end_line(page);
 	show_cpus(page, layout, (int)node->id);
 	if (!has_cpus(layout, (int)node->id)) {
