@@ -239,6 +239,24 @@ next_port(const struct weir_lcore_map *map, int port)
 	return next != INT_MAX ? next : -1;
 }
 
+/* How a map says what the port is depends on what there is to choose from. */
+static void
+found_no_port(struct lcore_check *c, int port)
+{
+	if (c->machine->nb_nics == 0)
+		weir__lcore_found(c, -1, port,
+				  "port %d is not there: the machine has no "
+				  "network devices; say with port %d none that "
+				  "it is on no PCI bus",
+				  port, port);
+	else
+		weir__lcore_found(c, -1, port,
+				  "port %d is not there: the machine has %u "
+				  "network devices; say which it is with port "
+				  "%d ADDRESS",
+				  port, c->machine->nb_nics, port);
+}
+
 static void
 rule_port_unknown(struct lcore_check *c)
 {
@@ -252,11 +270,7 @@ rule_port_unknown(struct lcore_check *c)
 					  port, RTE_MAX_ETHPORTS);
 		else if (c->nics[port] == NULL &&
 			 find_port(c->map, (unsigned int)port) == NULL)
-			weir__lcore_found(c, -1, port,
-					  "port %d is not there: the machine "
-					  "has %u network devices; say which "
-					  "it is with port %d ADDRESS",
-					  port, c->machine->nb_nics, port);
+			found_no_port(c, port);
 	}
 }
 

@@ -164,6 +164,11 @@ ports_must_be_there(void **state)
 	expect("(0,0,2);port 0 41:00.0", "", NULL);
 	expect("(0,0,2);port 0 41:00.1", "E port-address -1 0\n",
 	       "port 0 is to be at 0000:41:00.1, where");
+	machine.nb_nics = 0;
+	expect("(0,0,2)", "E port-unknown -1 0\n",
+	       "port 0 is not there: the machine has no network devices; say "
+	       "with port 0 none that it is on no PCI bus\n");
+	expect("(0,0,2);port 0 none", "", NULL);
 }
 
 /* A map that no text can describe, but a program can make. */
