@@ -91,9 +91,8 @@ has_lcore(const unsigned int *lcores, unsigned int n, unsigned int lcore)
 	return false;
 }
 
-/* Does the map say which queue is on which lcore? It may leave that to us. */
-static bool
-map_has_queues(const struct options *o)
+bool
+plan_map_has_queues(const struct options *o)
 {
 	unsigned int i;
 
@@ -301,7 +300,7 @@ check_queue_counts(const struct port *port, const struct port *sender,
 			      o->txq, sender->nb_streams, sender->id);
 	if (sender->nb_streams <= port->max_txq)
 		return STATUS_OK;
-	if (map_has_queues(o))
+	if (plan_map_has_queues(o))
 		return REFUSE(
 			STATUS_FAILED,
 			"--%s: names %u queues of port %u, and each needs "
@@ -325,14 +324,14 @@ plan_queues(struct plan *plan, const struct options *o)
 	unsigned int i;
 	int rc;
 
-	if (map_has_queues(o)) {
+	if (plan_map_has_queues(o)) {
 		rc = check_map_queues(plan, o);
 		if (rc != STATUS_OK)
 			return rc;
 	}
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
-		if (!map_has_queues(o))
+		if (!plan_map_has_queues(o))
 			port->nb_streams = given != 0 ? given : 1;
 	}
 	for (i = 0; i < plan->nb_ports; i++) {
@@ -410,7 +409,7 @@ plan_streams(struct plan *plan, const struct options *o)
 			stream->tx_port =
 				forwards ? peer_of(plan, i) : stream->rx_port;
 			stream->queue = queue;
-			if (map_has_queues(o))
+			if (plan_map_has_queues(o))
 				stream->worker = map_worker(o, stream);
 			else
 				stream->worker = deal_worker(

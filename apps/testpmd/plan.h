@@ -54,4 +54,8 @@ plan_free(struct plan *plan);
 struct port *
 plan_port(struct plan *plan, uint16_t id);
 
+/* Does the map say which queue is on which lcore? It may leave that to us. */
+bool
+plan_map_has_queues(const struct options *options);
+
 #endif

@@ -12,6 +12,7 @@
 #include <weir_ethdev.h>
 
 #include "error.h"
+#include "forward.h"
 #include "options.h"
 #include "packet.h"
 #include "plan.h"
@@ -79,6 +80,51 @@ find_pool(const struct plan *plan, unsigned int n, int node)
 	return NULL;
 }
 
+/* There can be no pools of the size that the queues need: who gave so many? */
+static int
+refuse_queues(const struct plan *plan, const struct options *o, uint64_t mbufs,
+	      const char *reason, const char *help)
+{
+	unsigned int nb_rxq = 0, nb_txq = 0, i;
+	char option[32] = "";
+
+	for (i = 0; i < plan->nb_ports; i++) {
+		nb_rxq += plan->ports[i].nb_rxq;
+		nb_txq += plan->ports[i].nb_txq;
+	}
+	if (nb_txq > nb_rxq && o->txq != 0)
+		snprintf(option, sizeof(option), "--txq %u: ", o->txq);
+	else if (plan_map_has_queues(o) &&
+		 (o->mode->receives || nb_txq >= nb_rxq))
+		snprintf(option, sizeof(option), "--%s: ", o->map_option);
+	else if (o->rxq != 0)
+		snprintf(option, sizeof(option), "--rxq %u: ", o->rxq);
+	return REFUSE(STATUS_FAILED,
+		      "%s%u receive and %u transmit queues need %" PRIu64
+		      " mbufs, %s; %s",
+		      option, nb_rxq, nb_txq, mbufs, reason, help);
+}
+
+static int
+refuse_pool(const struct plan *plan, const struct options *o, unsigned int n,
+	    int node)
+{
+	char reason[128];
+
+	if (o->nb_mbufs != 0)
+		return REFUSE(STATUS_FAILED,
+			      "--total-num-mbufs %u: no pool of that size on "
+			      "node %d (%s); give EAL more memory with -m, or "
+			      "lower it",
+			      n, node, rte_strerror(rte_errno));
+	snprintf(reason, sizeof(reason),
+		 "and there is no pool of that size on node %d (%s)", node,
+		 rte_strerror(rte_errno));
+	return refuse_queues(plan, o, n, reason,
+			     "give EAL more memory with -m, have fewer queues, "
+			     "or lower --rxd and --txd");
+}
+
 static int
 pools_create(struct plan *plan, const struct options *o)
 {
@@ -93,10 +139,9 @@ pools_create(struct plan *plan, const struct options *o)
 			      "must be at least %" PRIu64,
 			      o->nb_mbufs, needed);
 	if (needed > UINT32_MAX)
-		return REFUSE(STATUS_FAILED,
-			      "the queues need %" PRIu64 " mbufs, more than "
-			      "a pool can have; lower --rxq and --txq",
-			      needed);
+		return refuse_queues(plan, o, needed,
+				     "more than a pool can have",
+				     "have fewer queues");
 	n = o->nb_mbufs != 0 ? o->nb_mbufs :
 			       (unsigned int)RTE_MAX(needed, POOL_MIN);
 	for (i = 0; i < plan->nb_ports; i++) {
@@ -109,12 +154,7 @@ pools_create(struct plan *plan, const struct options *o)
 						     RTE_MBUF_DEFAULT_BUF_SIZE,
 						     port->node);
 		if (port->pool == NULL)
-			return REFUSE(STATUS_FAILED,
-				      "--total-num-mbufs %u: no pool of that "
-				      "size on node %d (%s); give EAL more "
-				      "memory with -m, or lower --rxd and "
-				      "--txd",
-				      n, port->node, rte_strerror(rte_errno));
+			return refuse_pool(plan, o, n, port->node);
 	}
 	return STATUS_OK;
 }

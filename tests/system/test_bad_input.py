@@ -8,6 +8,7 @@ import tempfile
 from weirtest import TWO_NULL, Skip, Tap, Testpmd, check, lcores, write_pcap
 
 MARK = "weir-testpmd: "
+WARNING = MARK + "warning: "
 
 # Arguments after "--", the exit status, what the line must contain.
 OPTIONS = (
@@ -95,7 +96,8 @@ def expect(testpmd, status, text, others):
     """One line of ours, on stderr, and nothing else unless EAL may speak."""
     with testpmd:
         testpmd.wait_end(status)
-        ours = [line for line in testpmd.errors if line.startswith(MARK)]
+        ours = [line for line in testpmd.errors
+                if line.startswith(MARK) and not line.startswith(WARNING)]
         check(len(ours) == 1, f"not one line: {testpmd.errors}")
         check(text in ours[0], f"no '{text}' in: {ours[0]}")
         check(others or (testpmd.errors == ours and not testpmd.lines),
@@ -135,7 +137,8 @@ def too_many_mbufs():
     """More than 32 bits can count."""
     queues = ("--rxq", "1024", "--burst", "512", "--tx-first-bursts", "1024")
     vdevs = tuple(f"net_null{i}" for i in range(8))
-    expect(Testpmd(queues, vdevs), 1, "the queues need 43", False)
+    expect(Testpmd(queues, vdevs), 1, "--rxq 1024: 8192 receive and 8192 "
+           "transmit queues need 43", False)
     expect(Testpmd((*queues, "--total-num-mbufs", "1000000000"), vdevs), 1,
            "--total-num-mbufs 1000000000: too few for the queues; must be at "
            "least 43", False)
@@ -173,6 +176,32 @@ def has_hugepages():
 def no_memory():
     expect(Testpmd(("--total-num-mbufs", "99999999"), TWO_NULL), 1,
            "--total-num-mbufs 99999999: no pool of that size", True)
+
+
+def too_many_queues_for_the_memory():
+    """Whichever option it was that asked for so many; --total-num-mbufs was
+    not given."""
+    config = ",".join(f"(0,{queue},1)" for queue in range(901)) + ",(1,0,1)"
+    for options, text in (
+            (("--map", "lcore 1 rx=0.0-900,1.0"), "--map: 902 receive and 902"),
+            (("--config", config), "--config: 902 receive and 902"),
+            (("--rxq", "900"), "--rxq 900: 1800 receive and 1800"),
+            (("--txq", "900"), "--txq 900: 2 receive and 1800"),
+            (("--map", "lcore 1", "--rxq", "900"), "--rxq 900: 1800 receive"),
+            (("--config", config, "--forward-mode", "rxonly"),
+             "--config: 902 receive and 2"),
+            (("--config", "(0,0,1),(1,0,1)", "--txq", "900"),
+             "--txq 900: 2 receive and 1800"),
+            (("--config", "(0,0,1),(1,0,1)", "--forward-mode", "txonly",
+              "--rxq", "900"), "--rxq 900: 1800 receive and 2"),
+            (("--rxd", "32768", "--txd", "32768", "--burst", "512"),
+             "2 receive and 2")):
+        testpmd = Testpmd(options, TWO_NULL)
+        expect(testpmd, 1, f"{MARK}{text}", True)
+        line = testpmd.errors[-1]
+        check(re.search(r" queues need \d+ mbufs, and there is no pool of that "
+                        r"size on node \d+ \(.+\); give EAL more memory with -m",
+                        line), line)
 
 
 def no_hugepages():
@@ -224,6 +253,7 @@ def main():
                   "net_pcap0,rx_pcap=/nosuch/file"):
         tap.run(f"a virtual device that fails: {value}", vdev, value)
     tap.run("no memory for a pool", no_memory)
+    tap.run("no memory for the queues", too_many_queues_for_the_memory)
     # Where there are some, it would just run.
     if not has_hugepages():
         tap.run("no hugepages", no_hugepages)
