@@ -13,7 +13,8 @@
  * less the line end behind it, a folder's names with a slash between them. What
  * is no ASCII character that can be shown is escaped, as \n, \t, \\ or \x7f; in
  * a path, a space is too. Behind the last line is the end of the file, so one
- * that was cut off anywhere is known by it.
+ * that was cut off anywhere is known by it. Some that were sent or edited on
+ * the way have lines that end with CR and LF.
  *
  * R1 What was formatted is parsed into the same entries.
  * R2 No beginning of a recording is a recording.
@@ -60,10 +61,12 @@ next_line(struct reader *r, const char **line, const char **end)
 	*end = memchr(r->at, '\n', (size_t)(r->end - r->at));
 	if (*end == NULL)
 		return refuse(r, "cut off in the middle of a line");
+	r->at = *end + 1;
+	if (*end > *line && (*end)[-1] == '\r')
+		(*end)--;
 	for (c = *line; c < *end; c++)
 		if (*c < ' ' || *c > '~')
 			return refuse(r, "a character that has to be escaped");
-	r->at = *end + 1;
 	return 0;
 }
 
@@ -165,6 +168,18 @@ refuse_twice(struct reader *r)
 	return 0;
 }
 
+static bool
+has_first_line(const char *text, size_t length)
+{
+	size_t n = strlen(FIRST_LINE);
+
+	if (length < n || memcmp(text, FIRST_LINE, n) != 0)
+		return false;
+	if (length > n && text[n] == '\r')
+		n++;
+	return length > n && text[n] == '\n';
+}
+
 int
 weir__tree_parse(struct tree *t, const char *text, size_t length)
 {
@@ -173,8 +188,7 @@ weir__tree_parse(struct tree *t, const char *text, size_t length)
 	int rc;
 
 	weir__tree_init(t, NULL);
-	if (length < strlen(FIRST_LINE) + 1 ||
-	    memcmp(text, FIRST_LINE "\n", strlen(FIRST_LINE) + 1) != 0) {
+	if (!has_first_line(text, length)) {
 		r.line = 1;
 		return refuse(&r, "not \"" FIRST_LINE "\": no machine that "
 				  "this version can read");

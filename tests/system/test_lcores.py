@@ -219,6 +219,17 @@ def recorded_machine_is_this_one():
               == without_hugepages(ask("show")), "another machine")
 
 
+def recording_may_have_other_line_ends():
+    with open(machine("xeon"), "rb") as f:
+        data = f.read()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "crlf")
+        with open(path, "wb") as f:
+            f.write(data.replace(b"\n", b"\r\n"))
+        check(ask("show", "--from", path)
+              == ask("show", "--from", machine("xeon")), "another machine")
+
+
 # Recordings that are none, or only half.
 def bad_recordings_are_refused(rng):
     with open(machine("xeon"), "rb") as f:
@@ -433,6 +444,7 @@ def main():
     tap.run("a map in a file", map_comes_from_a_file)
     tap.run("diff", differences_are_told)
     tap.run("record", recorded_machine_is_this_one)
+    tap.run("CR and LF", recording_may_have_other_line_ends)
     tap.run("bad recordings", bad_recordings_are_refused, rng)
     for args, text in BAD:
         tap.run("'" + " ".join(args).replace("\n", "?")[:60] + "'",

@@ -406,7 +406,13 @@ texts_that_are_no_recordings_are_refused(void **state)
 		{ "\n", 1, "no machine" },
 		{ "weir-machine 2\nend 0\n", 1, "no machine" },
 		{ "weir-machine 11\nend 0\n", 1, "no machine" },
-		{ "weir-machine 1\r\nend 0\r\n", 1, "no machine" },
+		{ "weir-machine 1\r", 1, "no machine" },
+		{ "weir-machine 1\r\r\nend 0\n", 1, "no machine" },
+		{ "weir-machine 1\r\nend 0\r", 2, "cut off" },
+		{ "weir-machine 1\r\nend 0\r\n\r\n", 2, "follows the end" },
+		{ FIRST "\r\nend 0\n", 2, "neither" },
+		{ FIRST "/a = 1\r\r\nend 1\n", 2, "escaped" },
+		{ FIRST "/a = 1\r2\nend 1\n", 2, "escaped" },
 		{ FIRST, 0, "cut off" },
 		{ FIRST "/a = 1\n", 0, "cut off" },
 		{ FIRST "/a = 1\n# more\n", 0, "cut off" },
@@ -437,7 +443,6 @@ texts_that_are_no_recordings_are_refused(void **state)
 		{ FIRST "/a = \\x00\nend 1\n", 2, "a zero" },
 		{ FIRST "/\\x00 = 1\nend 1\n", 2, "a zero" },
 		{ FIRST "/a = \t\nend 1\n", 2, "escaped" },
-		{ FIRST "/a = 1\r\nend 1\n", 2, "escaped" },
 		{ FIRST "/a = \xc3\xa4\nend 1\n", 2, "escaped" },
 		{ FIRST "# \x1b[2J\nend 0\n", 2, "escaped" },
 		{ FIRST "# \x7f\nend 0\n", 2, "escaped" },
@@ -470,11 +475,31 @@ comments_and_empty_texts_are_fine(void **state)
 }
 
 static void
-no_beginning_of_a_recording_is_one(void **state)
+lines_may_end_with_cr_and_lf(void **state)
 {
-	const char *text = FIRST "# ten\n/a = 1\n/b/ = c/d\n/c = \\n\\x20\n"
-				 "/1 =\n/2 =\n/3 =\n/4 =\n/5 =\n/6 =\n/7 =\n"
-				 "end 10\n";
+	const char *text = "weir-machine 1\r\n# one\r\n/a = b c\r\n/d/ = e\r\n"
+			   "/f =\r\n/g = \r\n/h = \\x0d\r\n/i = j\nend 6\r\n";
+	char *again;
+	size_t length;
+	struct tree t;
+
+	assert_int_equal(weir__tree_parse(&t, text, strlen(text)), 0);
+	assert_string_equal(weir__tree_read(&t, NULL, "/a"), "b c");
+	assert_string_equal(weir__tree_list(&t, "/d"), "e");
+	assert_string_equal(weir__tree_read(&t, NULL, "/f"), "");
+	assert_string_equal(weir__tree_read(&t, NULL, "/g"), "");
+	assert_string_equal(weir__tree_read(&t, NULL, "/h"), "\r");
+	assert_string_equal(weir__tree_read(&t, NULL, "/i"), "j");
+	assert_int_equal(weir__tree_format(&t, &again, &length), 0);
+	assert_string_equal(again, FIRST "/a = b c\n/d/ = e\n/f =\n/g =\n"
+					 "/h = \\x0d\n/i = j\nend 6\n");
+	free(again);
+	weir__tree_fini(&t);
+}
+
+static void
+check_beginnings(const char *text)
+{
 	size_t n;
 	struct tree t;
 	char *part;
@@ -488,6 +513,15 @@ no_beginning_of_a_recording_is_one(void **state)
 		weir__tree_fini(&t);
 		free(part);
 	}
+}
+
+static void
+no_beginning_of_a_recording_is_one(void **state)
+{
+	check_beginnings(FIRST "# ten\n/a = 1\n/b/ = c/d\n/c = \\n\\x20\n"
+			       "/1 =\n/2 =\n/3 =\n/4 =\n/5 =\n/6 =\n/7 =\n"
+			       "end 10\n");
+	check_beginnings("weir-machine 1\r\n/a = 1\r\nend 1\r\n");
 }
 
 int
@@ -510,6 +544,7 @@ main(void)
 		cmocka_unit_test(every_byte_comes_back),
 		cmocka_unit_test(texts_that_are_no_recordings_are_refused),
 		cmocka_unit_test(comments_and_empty_texts_are_fine),
+		cmocka_unit_test(lines_may_end_with_cr_and_lf),
 		cmocka_unit_test(no_beginning_of_a_recording_is_one),
 	};
 
