@@ -497,7 +497,7 @@ weir__task_alloc(struct core *c, struct node *home,
 	if (t == NULL)
 		return NULL;
 	/* [owned:A3] nobody takes what follows for the task before. */
-	spawn_number(t, WEIR_TASK_NONE);
+	task_set_id(t, WEIR_TASK_NONE);
 	spawn_init(t, home, ops);
 	spawn_state(t, state, ops->state_size);
 	return t;
@@ -543,7 +543,7 @@ weir__task_announce(struct core *c, struct task *t)
 {
 	struct weir_runtime *rt = node_of_home(t->home)->rt;
 
-	spawn_number(t, spawn_ids(rt, c, 1));
+	task_set_id(t, spawn_ids(rt, c, 1));
 	spawn_announce(c, t, woken_now(rt, c));
 }
 
@@ -589,7 +589,7 @@ spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
 {
 	struct worker *w = worker_of(c);
 
-	spawn_number(t, spawn_ids(w->rt, c, 1));
+	task_set_id(t, spawn_ids(w->rt, c, 1));
 	spawn_init(t, w->node, ops);
 	spawn_state_small(t, state, ops->state_size);
 	spawn_note(c, t, woken_now(w->rt, c));

@@ -43,7 +43,7 @@ spawn_count_cells(struct weir_runtime *rt, unsigned int n)
 	atomic_u64_fetch_add(&rt->cells, n, RELAXED);
 }
 
-/* Fills in a new cell, but for what spawn_number() does and its state. */
+/* Fills in a new cell, but for its id and its state. */
 static inline void
 spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops)
 {
@@ -131,14 +131,6 @@ spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)
 	before = counter_get(&w->counters, spawned);
 	atomic_u64_store(&w->counters.spawned, before + n, RELAXED);
 	return w->id_base + before + 1;
-}
-
-/* A new cell is that task's from here on. */
-static inline void
-spawn_number(struct task *t, uint64_t id)
-{
-	/* [owned:A2] whoever sees it finds no task here that was there before. */
-	atomic_u64_store(&t->id, id, RELEASE);
 }
 
 /* It will be started, or refused. */

@@ -70,7 +70,7 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	id = spawn_ids(b->rt, c, n);
 	stamp = woken_now(b->rt, c);
 	for (i = 0; i < n; i++) {
-		spawn_number(tasks[i], id + i);
+		task_set_id(tasks[i], id + i);
 		spawn_init(tasks[i], b->home, b->ops);
 		spawn_state(tasks[i], states != NULL ? states + i * size : NULL,
 			    size);

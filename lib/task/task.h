@@ -106,6 +106,14 @@ task_id(const struct task *t)
 	return atomic_u64_load(&t->id, RELAXED);
 }
 
+/* A new cell is that task's from here on. */
+static inline void
+task_set_id(struct task *t, uint64_t id)
+{
+	/* [owned:A2] whoever sees it finds no task here that was there before. */
+	atomic_u64_store(&t->id, id, RELEASE);
+}
+
 /* It has its id already, and is not shared yet. */
 static inline void
 task_set_ops(struct task *t, const struct weir_task_ops *ops)

@@ -410,7 +410,7 @@ spawn(struct model **slot)
 	*m = (struct model){ .ops = ops, .place = spawn_place(&attr) };
 	m->large = ops->state_size > CELL_STATE_MAX;
 	m->t = new_cell(c, ops);
-	spawn_number(m->t, nb_ids);
+	task_set_id(m->t, nb_ids);
 	spawn_init(m->t, &node, ops);
 	spawn_state(m->t, NULL, ops->state_size);
 	atomic_u32_store(&m->t->woken, nb_ids, RELAXED);
@@ -516,7 +516,7 @@ begin_job(struct task *t)
 {
 	static const struct weir_task_ops ops = { .name = "job" };
 
-	spawn_number(t, WEIR_TASK_NONE);
+	task_set_id(t, WEIR_TASK_NONE);
 	spawn_init(t, &node, &ops);
 	state_begin_job(&t->state);
 }

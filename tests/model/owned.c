@@ -303,10 +303,10 @@ begin_in(struct task *t, uint64_t id, const struct weir_task_ops *ops,
 	bool later = model_choose(2) == 1;
 
 	/* A spawn of many kinds, which has its id only when it is sure to begin. */
-	atomic_u64_store(&t->id, later ? WEIR_TASK_NONE : id, RELEASE);
+	task_set_id(t, later ? WEIR_TASK_NONE : id);
 	task_set_ops(t, ops);
 	if (later)
-		atomic_u64_store(&t->id, id, RELEASE);
+		task_set_id(t, id);
 	state_begin(&t->state, place_of(WEIR_AFFINITY_WORKER, worker), true);
 }
 

@@ -99,7 +99,7 @@ new_task(uint64_t id, const struct weir_task_ops *ops)
 {
 	struct task *t = new_cell(ops->state_size);
 
-	spawn_number(t, id);
+	task_set_id(t, id);
 	spawn_init(t, &node, ops);
 	spawn_state(t, NULL, ops->state_size);
 	memcpy(t->bytes, &id, sizeof(id));
