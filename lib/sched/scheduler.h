@@ -228,7 +228,8 @@ struct weir_runtime {
 	pthread_cond_t changed; /* phase, or workers */
 	enum runtime_phase phase;
 	bool lcores_back;
-	int failure; /* that shut it down */
+	unsigned int nb_beginning; /* threads in step 1 */
+	int failure;		   /* that shut it down */
 
 	/* Workers that come and go: see workers.c. With the mutex. */
 	bool changing;

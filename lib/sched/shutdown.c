@@ -276,7 +276,16 @@ log_report(const struct weir_shutdown_report *report)
 static void
 begin(struct weir_runtime *rt, int failure)
 {
+	bool counts;
+
 	pthread_mutex_lock(&rt->mutex);
+	/*
+	 * Whom the end lets go may free the runtime, but not before we are out of
+	 * here. Who comes after the end cannot have let anybody go, and must not
+	 * take back what others have been told.
+	 */
+	counts = rt->phase != RUNTIME_STOPPED;
+	rt->nb_beginning += counts;
 	if (rt->phase == RUNTIME_RUNNING) {
 		rt->phase = RUNTIME_STOPPING;
 		rt->failure = failure;
@@ -287,6 +296,12 @@ begin(struct weir_runtime *rt, int failure)
 	pthread_mutex_unlock(&rt->mutex);
 	/* Whoever comes later must find the pool closed as well. */
 	weir__blocking_close(rt);
+	if (!counts)
+		return;
+	pthread_mutex_lock(&rt->mutex);
+	if (--rt->nb_beginning == 0)
+		pthread_cond_broadcast(&rt->changed);
+	pthread_mutex_unlock(&rt->mutex);
 }
 
 void
@@ -319,13 +334,15 @@ weir__task_failed(const struct task *t)
 }
 
 /*
- * With the mutex. Who is in the middle of changing the workers looks at them yet, and
- * who drives the core of a current-thread runtime calls its hooks.
+ * With the mutex. Who is in the middle of changing the workers looks at them yet, who
+ * drives the core of a current-thread runtime calls its hooks, and who is in step 1
+ * closes the pool.
  */
 static bool
 has_stopped(const struct weir_runtime *rt)
 {
-	return rt->phase == RUNTIME_STOPPED && !rt->changing && !rt->core_taken;
+	return rt->phase == RUNTIME_STOPPED && !rt->changing &&
+	       !rt->core_taken && rt->nb_beginning == 0;
 }
 
 int

@@ -288,9 +288,10 @@ weir_runtime_create(const struct weir_options *options);
  *                    poll, and for jobs; UINT64_MAX: for ever.
  * @param report      What is left; may be NULL.
  * @return 0: the lcores are EAL's again; -ETIMEDOUT: a task or a job has not
- * ended yet (call again to go on waiting), and the log names tasks that did not
- * end; -EDEADLK on a worker, in a blocking job of this runtime or in a function
- * that a task of it blocks in, which would wait for themselves.
+ * ended yet, or another call that began the end is not over (call again to go on
+ * waiting), and the log names tasks that did not end; -EDEADLK on a worker, in a
+ * blocking job of this runtime or in a function that a task of it blocks in, which
+ * would wait for themselves.
  *
  * Any thread but those. Once it has returned 0, every other call does.
  */
@@ -301,7 +302,8 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 /**
  * Begins what weir_runtime_shutdown() does and does not wait for it. In a
  * current-thread runtime that nobody drives, that one has to come for it to
- * happen. Any thread, tasks included.
+ * happen. Any thread, tasks included. The runtime may be freed by whom this call
+ * lets go: weir_runtime_free() waits until the call is over.
  */
 WEIR_API void
 weir_runtime_shutdown_begin(struct weir_runtime *rt);

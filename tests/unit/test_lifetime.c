@@ -13,6 +13,7 @@
 
 #include "queue/inject.h"
 #include "rig.h"
+#include "sched/scheduler.h"
 #include "task/owned.h"
 
 static struct atomic_u32 stop_pushes;
@@ -310,6 +311,101 @@ shutdown_does_not_wait_for_a_thread_that_spawns(void **state)
 	assert_int_equal(rig_get(&rig.log.drops), 1);
 }
 
+/* Holds one thread up that has begun the end, before it closes the pool. */
+static struct atomic_u32 stop_close;
+static struct atomic_u32 go_at_wait;
+
+void
+__real_weir__blocking_close(struct weir_runtime *rt);
+void
+__wrap_weir__blocking_close(struct weir_runtime *rt);
+int
+__real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			      const struct timespec *deadline);
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			      const struct timespec *deadline);
+
+void
+__wrap_weir__blocking_close(struct weir_runtime *rt)
+{
+	if (atomic_u32_exchange(&stop_close, 0, ACQ_REL) != 0) {
+		rig_set(&stopped, 1);
+		rig_wait_until(!rig_get(&stopped));
+	}
+	__real_weir__blocking_close(rt);
+}
+
+/* It can go on once whoever waits has given the mutex back. */
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			      const struct timespec *deadline)
+{
+	if (atomic_u32_exchange(&go_at_wait, 0, ACQ_REL) != 0)
+		rig_set(&stopped, 0);
+	return __real_pthread_cond_timedwait(cond, mutex, deadline);
+}
+
+static void *
+begin_the_end(void *rt)
+{
+	weir_runtime_shutdown_begin(rt);
+	return NULL;
+}
+
+/* Until it is about to close the pool of blocking threads. */
+static pthread_t
+begin_and_stop(void)
+{
+	pthread_t thread;
+
+	rig_set(&stopped, 0);
+	rig_set(&stop_close, 1);
+	assert_int_equal(pthread_create(&thread, NULL, begin_the_end, rig.rt),
+			 0);
+	rig_wait_until(rig_get(&stopped));
+	return thread;
+}
+
+static bool
+has_phase(enum runtime_phase phase)
+{
+	bool has;
+
+	pthread_mutex_lock(&rig.rt->mutex);
+	has = rig.rt->phase == phase;
+	pthread_mutex_unlock(&rig.rt->mutex);
+	return has;
+}
+
+/* Its workers have ended by then, and so have the tasks that others waited for. */
+static void
+runtime_stays_until_who_began_its_end_is_through(void **state)
+{
+	pthread_t thread = begin_and_stop();
+
+	rig_wait_until(has_phase(RUNTIME_STOPPED));
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL), -ETIMEDOUT);
+	rig_set(&go_at_wait, 1);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	assert_int_equal(rig_get(&go_at_wait), 0);
+	assert_false(rig_runtime_exists("weir"));
+	pthread_join(thread, NULL);
+}
+
+static void
+who_begins_the_end_after_it_keeps_nobody(void **state)
+{
+	pthread_t thread;
+
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	thread = begin_and_stop();
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL), 0);
+	rig_set(&stopped, 0);
+	pthread_join(thread, NULL);
+}
+
 int
 main(void)
 {
@@ -320,6 +416,8 @@ main(void)
 		RIG_TESTS(shutdown_does_not_wait_for_a_thread_that_spawns),
 		RIG_TESTS(who_spawns_late_leaves_nothing_to_be_found),
 		RIG_TESTS(burst_that_is_late_leaves_nothing_to_be_found),
+		RIG_TESTS(runtime_stays_until_who_began_its_end_is_through),
+		RIG_TESTS(who_begins_the_end_after_it_keeps_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
