@@ -369,9 +369,9 @@ weir_block_in_place(void (*fn)(void *arg), void *arg);
  * thread as well.
  *
  * @return The worker's index; -EINVAL for an lcore that is none of the
- * runtime's, -EEXIST when it is a worker, -EBUSY when it runs something else,
- * -ESHUTDOWN, -ENOTSUP in a current-thread runtime, -EDEADLK on a worker or in
- * a function that a task of the runtime blocks in.
+ * runtime's, -EEXIST when it is a worker, -EBUSY when it runs something else or
+ * another runtime is adding it, -ESHUTDOWN, -ENOTSUP in a current-thread runtime,
+ * -EDEADLK on a worker or in a function that a task of the runtime blocks in.
  *
  * Main lcore, or any thread while the main lcore launches nothing.
  */

@@ -33,6 +33,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "base/lock.h"
 #include "base/race.h"
 #include "sched/scheduler.h"
 
@@ -296,6 +297,30 @@ take_place(struct worker *w)
 	return active ? 0 : -ESHUTDOWN;
 }
 
+/*
+ * Lcores that a worker is about to be launched on. Its runtime may wait long for that,
+ * while EAL says that they are free, and another runtime may have a place on them.
+ */
+static struct lock wanted[RTE_MAX_LCORE];
+
+/* With the lcore's lock. */
+static int
+take_lcore(struct worker *w)
+{
+	int rc;
+
+	if (rte_eal_get_lcore_state(w->lcore) != WAIT)
+		return -EBUSY;
+	rc = take_place(w);
+	if (rc < 0)
+		return rc;
+	/* In a shutdown too, which counts on it now. */
+	race_release(w); /* to the lcore's thread */
+	rc = rte_eal_remote_launch(weir__worker_main, w, w->lcore);
+	WEIR_ASSERT(rc == 0, "weir_worker_add(): the main lcore launches too");
+	return rc;
+}
+
 static int
 add(struct weir_runtime *rt, unsigned int lcore)
 {
@@ -307,15 +332,10 @@ add(struct weir_runtime *rt, unsigned int lcore)
 	w = rt->workers[worker];
 	if (worker_active(w))
 		return -EEXIST;
-	if (rte_eal_get_lcore_state(lcore) != WAIT)
+	if (!lock_take(&wanted[lcore]))
 		return -EBUSY;
-	rc = take_place(w);
-	if (rc < 0)
-		return rc;
-	/* In a shutdown too, which counts on it now. */
-	race_release(w); /* to the lcore's thread */
-	rc = rte_eal_remote_launch(weir__worker_main, w, w->lcore);
-	WEIR_ASSERT(rc == 0, "weir_worker_add(): two threads launch at once");
+	rc = take_lcore(w);
+	lock_release(&wanted[lcore]);
 	return rc < 0 ? rc : worker;
 }
 

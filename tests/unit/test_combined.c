@@ -402,6 +402,67 @@ others_can_have_what_is_queued_when_a_worker_comes_back(void **state)
 	assert_int_equal(rig_join(next_join, NULL), 0);
 }
 
+/* A runtime on the spare lcore, which may have that of worker 0 as well. */
+static struct weir_runtime *
+create_other(void)
+{
+	struct weir_runtime *other;
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.name = "other";
+	o.lcores = &lcores[SPARE];
+	o.spare_lcores = &lcores[0];
+	o.nb_spare_lcores = 1;
+	other = weir_runtime_create(&o);
+	assert_non_null(other);
+	return other;
+}
+
+/* It is EAL's while the worker that comes back waits for its tasks. */
+static void
+lcore_that_a_worker_comes_back_to_is_not_given_to_another(void **state)
+{
+	struct weir_runtime *other;
+	struct rig_blockers b;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	other = create_other();
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	assert_int_equal(rte_eal_get_lcore_state(lcores[0]), WAIT);
+	assert_int_equal(weir_worker_add(other, lcores[0]), -EBUSY);
+	assert_false(weir_worker_is_active(other, 1));
+	rig_unblock(&b);
+	end(&c, 0);
+	let_run(0);
+	assert_int_equal(weir_worker_add(other, lcores[0]), -EBUSY);
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	assert_int_equal(weir_worker_add(other, lcores[0]), 1);
+	weir_runtime_free(other);
+}
+
+static void
+return_that_a_shutdown_overtakes_leaves_its_lcore_to_others(void **state)
+{
+	struct weir_runtime *other;
+	struct rig_blockers b;
+	struct change c;
+
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	other = create_other();
+	rig_block_some(&b, rig.rt, 1u << 0);
+	begin(&c, add_again, 1, ATTENTION_RETURN);
+	weir_runtime_shutdown_begin(rig.rt);
+	end(&c, -ESHUTDOWN);
+	assert_int_equal(weir_worker_add(other, lcores[0]), 1);
+	weir_runtime_free(other);
+	rig_set(&b.go, 1);
+	weir_join_detach(b.joins[0]);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+}
+
 static struct weir_join *long_task;
 
 static void
@@ -559,6 +620,8 @@ main(void)
 		TESTS(stand_in_sleeps_and_steals_while_a_return_waits),
 		TESTS(queued_tasks_follow_a_worker_that_comes_back),
 		TESTS(others_can_have_what_is_queued_when_a_worker_comes_back),
+		TESTS(lcore_that_a_worker_comes_back_to_is_not_given_to_another),
+		TESTS(return_that_a_shutdown_overtakes_leaves_its_lcore_to_others),
 		TESTS(worker_that_comes_back_into_a_long_task_is_seen_to_be_stuck),
 		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
 		TESTS(shutdown_overtakes_a_return),
