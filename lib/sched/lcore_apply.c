@@ -320,6 +320,37 @@ lay_out_sources(struct transition *t, const struct weir_lcore_map *map,
 	return 0;
 }
 
+static int
+check_sources(const struct transition *t, const struct error *e)
+{
+	const struct weir_lcore_map_source *s;
+	unsigned int i;
+
+	for (i = 0; i < t->nb_sources; i++) {
+		s = &t->sources[i];
+		if (s->source != NULL &&
+		    source_home(s->source)->registry != &t->rt->sources)
+			return refuse(e, -EINVAL,
+				      "queue %u of port %u: its source is "
+				      "another runtime's",
+				      s->queue.queue, s->queue.port);
+	}
+	return 0;
+}
+
+/* What needs no step would else be done in one that has ended. */
+static int
+check_runtime(struct weir_runtime *rt, const struct error *e)
+{
+	bool runs;
+
+	pthread_mutex_lock(&rt->mutex);
+	runs = rt->phase == RUNTIME_RUNNING;
+	pthread_mutex_unlock(&rt->mutex);
+	return runs ? 0 :
+		      refuse(e, -ESHUTDOWN, "the runtime has been shut down");
+}
+
 /* Notes what there is. */
 static void
 lay_out_runtime(struct transition *t)
@@ -450,6 +481,11 @@ plan(struct transition *t, const struct weir_lcore_map *map,
 {
 	int rc;
 
+	rc = check_runtime(t->rt, e);
+	if (rc == 0)
+		rc = check_sources(t, e);
+	if (rc < 0)
+		return rc;
 	lay_out_runtime(t);
 	rc = match(map, e);
 	if (rc == 0)

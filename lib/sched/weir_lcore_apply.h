@@ -58,12 +58,14 @@ struct weir_lcore_map_change {
  * What a retired worker polls beside these sources goes to its successor, as
  * weir_worker_retire() says, and is not undone.
  *
- * @param sources  All queues that there are; kept no longer than the call.
+ * @param sources  All queues that there are, with sources of this runtime; kept
+ *                 no longer than the call.
  * @param change   What was done; may be NULL. Written on success only.
  * @param error    Where one line goes that says what is wrong; may be NULL.
- * @return 0; -EINVAL for a map that cannot be had; -EBUSY when an lcore runs
- * something else; -ENOMEM; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;
- * -EDEADLK on a worker or in a function that a task of the runtime blocks in.
+ * @return 0; -EINVAL for a map that cannot be had, or a source of another runtime;
+ * -EBUSY when an lcore runs something else; -ENOMEM; -ESHUTDOWN, also for a map
+ * that would change nothing; -ENOTSUP in a current-thread runtime; -EDEADLK on a
+ * worker or in a function that a task of the runtime blocks in.
  *
  * Main lcore, or any thread while the main lcore launches nothing. Whoever else
  * adds, retires or moves at the same time may be overridden.

@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 
 #include <weir_ethdev.h>
+#include <weir_null.h>
 
 #include "base/rand.h"
 #include "ports.h"
@@ -365,6 +366,44 @@ queue_without_a_source_is_only_counted_on(void **state)
 	assert_string_equal(describe(), "1:1,0,1");
 }
 
+/* C1: no step is taken. */
+static void
+source_of_another_runtime_is_refused(void **state)
+{
+	static const char *const maps[] = {
+		"(0,0,3),(1,0,3)",
+		"(0,0,1),(1,0,2)",
+		"lcore 3",
+		"lcore 1 park=poll; lcore 2",
+	};
+	const unsigned int lcore = 4;
+	struct weir_runtime *other;
+	struct weir_null *null;
+	struct weir_options o;
+	unsigned int i;
+
+	rig_options(&o, 1);
+	o.name = "other";
+	o.lcores = &lcore;
+	other = weir_runtime_create(&o);
+	assert_non_null(other);
+	null = weir_null_create(other, 0);
+	assert_non_null(null);
+	good_steps = 0;
+	bad_steps = 1;
+	for (i = 0; i < RTE_DIM(maps); i++) {
+		sources[1].source = weir_null_source(null);
+		assert_int_equal(apply(maps[i], NULL), -EINVAL);
+		assert_string_equal(error, "queue 0 of port 1: its source is "
+					   "another runtime's");
+		sources[1].source = weir_rxq_source(rxqs[1]);
+		assert_string_equal(describe(), "0:1,0 1:1,1");
+	}
+	assert_int_equal(bad_steps, 1);
+	weir_null_free(null);
+	weir_runtime_free(other);
+}
+
 /*
  * C3. Over to lcore 3 and one that stays: a worker is added, two sources move,
  * and a worker retires.
@@ -451,6 +490,30 @@ change_is_refused_where_it_could_not_end(void **state)
 	rig.rt = rt;
 	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
 	assert_int_equal(apply("(0,0,2),(1,0,2)", NULL), -ESHUTDOWN);
+}
+
+/* Whether or not it would take a step. */
+static void
+runtime_that_has_been_shut_down_stays_as_it_is(void **state)
+{
+	static const char *const maps[] = {
+		"(0,0,1),(1,0,2)",
+		"lcore 1; lcore 2",
+		"lcore 1 park=poll; lcore 2",
+		FAR_MAP,
+	};
+	struct weir_lcore_map_change change = { 9, 9, 9 };
+	unsigned int i;
+
+	weir_runtime_shutdown_begin(rig.rt);
+	for (i = 0; i < RTE_DIM(maps); i++) {
+		assert_int_equal(apply(maps[i], &change), -ESHUTDOWN);
+		assert_string_equal(error, "the runtime has been shut down");
+		assert_string_equal(describe(), "0:1,0 1:1,1");
+	}
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(apply(maps[0], &change), -ESHUTDOWN);
+	assert_int_equal(change.added, 9);
 }
 
 static void
@@ -626,10 +689,12 @@ main(void)
 		TEST(map_by_hand_that_cannot_be_had_changes_nothing),
 		TEST(lcore_that_is_busy_is_not_taken),
 		TEST(queue_without_a_source_is_only_counted_on),
+		TEST(source_of_another_runtime_is_refused),
 		TEST(step_that_fails_is_undone),
 		TEST(change_without_memory_is_refused),
 		TEST(what_cannot_be_undone_is_told),
 		TEST(change_is_refused_where_it_could_not_end),
+		TEST(runtime_that_has_been_shut_down_stays_as_it_is),
 		TEST(map_is_compared_with_eal),
 		TEST(nodes_of_all_lcores_are_read_at_once),
 		TEST(nothing_is_lost_under_traffic),
