@@ -548,6 +548,9 @@ weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore)
 {
 	unsigned int i;
 
+	/* What the place of a current-thread runtime has for one. */
+	if (lcore == LCORE_ID_ANY)
+		return -ENOENT;
 	for (i = 0; i < rt->nb_workers; i++)
 		if (rt->places[i].lcore == lcore)
 			return (int)i;

@@ -430,7 +430,10 @@ weir_worker_node(const struct weir_runtime *rt, unsigned int worker);
 WEIR_API int
 weir_lcore_node(unsigned int lcore);
 
-/** The place of an EAL lcore, or -ENOENT. Any thread. */
+/**
+ * The place of an EAL lcore, or -ENOENT: always in a current-thread runtime. Any
+ * thread.
+ */
 WEIR_API int
 weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore);
 

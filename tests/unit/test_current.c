@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <rte_lcore.h>
+
 #include <weir_null.h>
 
 #define THREADS 6u
@@ -66,6 +68,16 @@ test_block_on_runs_tasks_on_the_calling_thread(void **state)
 	assert_int_equal(weir_join_try(other, &detached), 0);
 	assert_true(pthread_equal(detached, pthread_self()));
 	assert_null(weir_runtime_current());
+}
+
+static void
+test_its_worker_has_no_lcore(void **state)
+{
+	assert_int_equal(weir_runtime_nb_workers(rt), 1);
+	assert_int_equal(weir_runtime_worker_of_lcore(rt, LCORE_ID_ANY),
+			 -ENOENT);
+	assert_int_equal(weir_runtime_worker_of_lcore(rt, rte_lcore_id()),
+			 -ENOENT);
 }
 
 struct relay {
@@ -331,6 +343,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_block_on_runs_tasks_on_the_calling_thread),
+		TEST(test_its_worker_has_no_lcore),
 		TEST(test_threads_pass_the_core_between_them),
 		TEST(test_nested_block_on_is_refused),
 		TEST(test_a_plain_thread_wakes_the_driver),
