@@ -149,6 +149,16 @@ check_park(const struct weir_options *o, char *error, size_t size)
 }
 
 static int
+check_on_failure(const struct weir_options *o, char *error, size_t size)
+{
+	if ((unsigned int)o->on_failure <= WEIR_FAILURE_SHUTDOWN)
+		return 0;
+	return invalid(error, size,
+		       "on_failure: %d is none of enum weir_failure",
+		       (int)o->on_failure);
+}
+
+static int
 check_place(const char *field, const struct place *places, unsigned int i,
 	    char *error, size_t size)
 {
@@ -266,9 +276,14 @@ int
 weir_options_validate(const struct weir_options *options, char *error,
 		      size_t size)
 {
+	struct weir_options defaults;
 	unsigned int i;
 	int rc;
 
+	if (options == NULL) {
+		weir_options_init(&defaults);
+		options = &defaults;
+	}
 	rc = check_name(options->name, error, size);
 	for (i = 0; rc == 0 && i < RTE_DIM(ranges); i++)
 		rc = check_range(options, &ranges[i], error, size);
@@ -276,6 +291,8 @@ weir_options_validate(const struct weir_options *options, char *error,
 		rc = check_inject_interval(options, error, size);
 	if (rc == 0)
 		rc = check_park(options, error, size);
+	if (rc == 0)
+		rc = check_on_failure(options, error, size);
 	if (rc == 0)
 		rc = check_lcores(options, error, size);
 	if (rc == 0)

@@ -252,8 +252,9 @@ weir_options_init(struct weir_options *options);
 /**
  * Checks options as weir_runtime_create() does. Call after rte_eal_init().
  *
- * @param error  Where one line goes that names the field, its value and what
- *               would be right; may be NULL.
+ * @param options  NULL for the defaults.
+ * @param error    Where one line goes that names the field, its value and what
+ *                 would be right; may be NULL.
  * @return 0 or -EINVAL.
  *
  * Any thread.

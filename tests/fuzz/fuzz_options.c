@@ -121,6 +121,8 @@ set_cpus(struct fuzz_input *in)
 static void
 set_field(struct fuzz_input *in)
 {
+	int n;
+
 	switch (fuzz_below(in, 8)) {
 	case 0:
 		free(name);
@@ -151,8 +153,11 @@ set_field(struct fuzz_input *in)
 		break;
 	case 6:
 		/* It takes a thread to find out: seldom. */
-		if (fuzz_below(in, 16) == 0)
+		n = (int)fuzz_below(in, 16);
+		if (n == 0)
 			set_cpus(in);
+		else if (n < 5)
+			o.on_failure = (enum weir_failure)(n - 2);
 		break;
 	case 7:
 		set_number(in);
@@ -255,6 +260,8 @@ is_at_fault(const char *field, size_t length)
 		return !is_valid_name();
 	if (IS("park"))
 		return (unsigned int)o.park > WEIR_PARK_ADAPTIVE;
+	if (IS("on_failure"))
+		return (unsigned int)o.on_failure > WEIR_FAILURE_SHUTDOWN;
 	if (IS("blocking_cpus"))
 		return o.blocking_cpus != NULL;
 	if (o.current_thread)
@@ -285,6 +292,7 @@ is_valid(void)
 		if (!is_valid_number(&numbers[i]))
 			return false;
 	return is_valid_name() && (unsigned int)o.park <= WEIR_PARK_ADAPTIVE &&
+	       (unsigned int)o.on_failure <= WEIR_FAILURE_SHUTDOWN &&
 	       (o.current_thread ||
 		(is_valid_nb_workers() && is_valid_nb_spares() &&
 		 are_valid_workers(&seen) && are_valid_spares(seen)));

@@ -66,6 +66,7 @@ defaults_are_valid(void **state)
 	assert_int_equal(o.cross_node_age_us, 200);
 	assert_int_equal(o.blocking_threads, 64);
 	assert_int_equal(o.blocking_keep_alive_ms, 10000);
+	assert_int_equal(o.on_failure, WEIR_FAILURE_LOG);
 	assert_null(o.blocking_cpus);
 	assert_false(o.histograms);
 	assert_int_equal(o.histogram_precision, 4);
@@ -198,6 +199,26 @@ park_is_one_of_the_policies(void **state)
 	expect_invalid(&o, "park", "4");
 	o.park = (enum weir_park) - 1;
 	expect_invalid(&o, "park", "-1");
+}
+
+static void
+on_failure_is_one_of_the_reactions(void **state)
+{
+	struct weir_options o;
+
+	weir_options_init(&o);
+	o.on_failure = WEIR_FAILURE_SHUTDOWN;
+	expect_valid(&o);
+	o.on_failure = (enum weir_failure)7;
+	expect_invalid(&o, "on_failure", "7 is none of enum weir_failure");
+	o.on_failure = (enum weir_failure) - 1;
+	expect_invalid(&o, "on_failure", "-1");
+}
+
+static void
+no_options_are_the_defaults(void **state)
+{
+	expect_valid(NULL);
 }
 
 static void
@@ -545,6 +566,8 @@ main(void)
 		cmocka_unit_test(name_can_be_shown_and_asked_for),
 		cmocka_unit_test(inject_interval_leaves_the_own_queue_its_turn),
 		cmocka_unit_test(park_is_one_of_the_policies),
+		cmocka_unit_test(on_failure_is_one_of_the_reactions),
+		cmocka_unit_test(no_options_are_the_defaults),
 		cmocka_unit_test(lcores_are_worker_lcores_each_once),
 		cmocka_unit_test(blocking_cpus_are_some_that_the_process_has),
 		cmocka_unit_test(spare_lcores_are_others_than_those_of_workers),
