@@ -437,6 +437,13 @@ weir_runtime_create(const struct weir_options *options)
 	char error[160];
 	int rc;
 
+	/* None but before rte_eal_init(), which counts them early. */
+	if (rte_lcore_count() == 0) {
+		WEIR_LOG(ERR, "EAL is not initialised: call rte_eal_init() "
+			      "before weir_runtime_create()\n");
+		rte_errno = ENODEV;
+		return NULL;
+	}
 	if (options == NULL) {
 		weir_options_init(&defaults);
 		options = &defaults;

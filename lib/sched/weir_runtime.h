@@ -268,12 +268,12 @@ weir_options_validate(const struct weir_options *options, char *error,
  * main lcore; with current_thread, on any thread that stays on one node.
  *
  * @param options  NULL for the defaults; not kept.
- * @return NULL with rte_errno, and one line in the log (EINVAL for options,
- * EPERM on another thread than it must be, EEXIST when another runtime has the
- * name, which it has until its memory is given back, EBUSY when an lcore runs
- * something already, E2BIG when the lcores are on more than 64 nodes, ENOMEM,
- * ENOSPC when EAL has no more memory zones, EMFILE or ENFILE: each worker has two
- * file descriptors).
+ * @return NULL with rte_errno, and one line in the log (ENODEV before
+ * rte_eal_init(), EINVAL for options, EPERM on another thread than it must be,
+ * EEXIST when another runtime has the name, which it has until its memory is given
+ * back, EBUSY when an lcore runs something already, E2BIG when the lcores are on
+ * more than 64 nodes, ENOMEM, ENOSPC when EAL has no more memory zones, EMFILE or
+ * ENFILE: each worker has two file descriptors).
  */
 WEIR_API struct weir_runtime *
 weir_runtime_create(const struct weir_options *options);

@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 
 #include "rig.h"
 
@@ -555,10 +556,42 @@ free_does_not_wait_for_the_lcores_next_user(void **state)
 	assert_false(rig_runtime_exists("second"));
 }
 
+/* What weir_runtime_create() did before EAL was there. */
+static struct {
+	struct weir_runtime *rt;
+	int error;
+	char line[200];
+} early;
+
+static int
+setup(void **state)
+{
+	FILE *log = fmemopen(early.line, sizeof(early.line), "w");
+
+	assert_non_null(log);
+	rte_openlog_stream(log);
+	early.rt = weir_runtime_create(NULL);
+	early.error = rte_errno;
+	rte_openlog_stream(NULL);
+	fclose(log);
+	return unit_eal_setup(state);
+}
+
+static void
+without_eal_create_says_so(void **state)
+{
+	assert_null(early.rt);
+	assert_int_equal(early.error, ENODEV);
+	assert_string_equal(early.line,
+			    "weir: EAL is not initialised: call "
+			    "rte_eal_init() before weir_runtime_create()\n");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_eal_create_says_so),
 		cmocka_unit_test(defaults_are_valid),
 		cmocka_unit_test(every_number_has_its_bounds),
 		cmocka_unit_test(ring_size_is_a_power_of_two),
@@ -582,5 +615,5 @@ main(void)
 		cmocka_unit_test(free_does_not_wait_for_the_lcores_next_user),
 	};
 
-	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+	return cmocka_run_group_tests(tests, setup, unit_eal_teardown);
 }
