@@ -559,3 +559,17 @@ weir__source_set_close(struct source_set *s)
 			weir_source_close(a->s[i], ESHUTDOWN);
 	pthread_mutex_unlock(&s->registry->mutex);
 }
+
+unsigned int
+weir__source_set_count(struct source_set *s)
+{
+	const struct source_array *a;
+	unsigned int i, n = 0;
+
+	pthread_mutex_lock(&s->registry->mutex);
+	a = weir__source_set_array(s);
+	for (i = 0; a != NULL && i < a->n; i++)
+		n += !a->s[i]->freed;
+	pthread_mutex_unlock(&s->registry->mutex);
+	return n;
+}

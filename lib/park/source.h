@@ -213,6 +213,10 @@ weir__source_await_wake(struct weir_source *src);
 void
 weir__source_set_close(struct source_set *s);
 
+/* How many are there that have not been freed? Any thread. */
+unsigned int
+weir__source_set_count(struct source_set *s);
+
 /*
  * What the scheduler provides.
  */

@@ -481,6 +481,23 @@ fail:
 	return NULL;
 }
 
+/* Their users have them still, and what they need of the runtime goes. */
+static void
+tell_of_sources(struct weir_runtime *rt)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rt->nb_workers; i++)
+		n += weir__source_set_count(&rt->workers[i]->sources);
+	if (n > 0)
+		WEIR_LOG(
+			ERR,
+			"runtime \"%s\" is freed before %u of its sources, which "
+			"cannot be freed any more\n",
+			rt->name, n);
+	WEIR_ASSERT(n == 0, "weir_runtime_free(): its sources are freed");
+}
+
 void
 weir_runtime_free(struct weir_runtime *rt)
 {
@@ -494,6 +511,7 @@ weir_runtime_free(struct weir_runtime *rt)
 	WEIR_ASSERT(rc == 0, "weir_runtime_free(): not on a worker");
 	if (rc < 0)
 		return;
+	tell_of_sources(rt);
 	weir__telemetry_remove(rt);
 	for (i = 0; i < rt->nb_workers; i++)
 		cells += weir__cell_cache_taken(&rt->workers[i]->core.cells);

@@ -314,7 +314,9 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * back. Where a task may not end, call weir_runtime_shutdown() first.
  *
  * Join handles and wakers that still exist stay valid; the last one to go
- * takes the rest of the memory with it. NULL is legal.
+ * takes the rest of the memory with it. Its sources do not: free them first, since
+ * they cannot be freed after it. A line in the log says how many were left, and a
+ * build with asserts ends the program there. NULL is legal.
  *
  * Any thread from which weir_runtime_shutdown() can be called; on the others it
  * does nothing.

@@ -10,11 +10,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_errno.h>
+#include <rte_log.h>
 
 #include "rig.h"
+#include "weir_null.h"
 
 static __thread jmp_buf *behind_call;
 static __thread const char *broken;
@@ -213,6 +216,47 @@ runtime_is_not_freed_on_a_worker(void **state)
 		0);
 }
 
+/* Frees a runtime; what the library logs goes to *line. */
+static const char *
+free_logged(struct weir_runtime *rt, char *line, size_t size)
+{
+	FILE *log = fmemopen(line, size, "w");
+	const char *rule;
+
+	assert_non_null(log);
+	memset(line, 0, size);
+	rte_openlog_stream(log);
+	rule = rule_broken_by(weir_runtime_free(rt));
+	rte_openlog_stream(NULL);
+	fclose(log);
+	return rule;
+}
+
+/* With asserts it is not freed then; without, only the line tells. */
+static void
+runtime_is_freed_after_its_sources(void **state)
+{
+	struct weir_null *sources[2];
+	char line[200];
+	const char *rule;
+
+	skip_without_asserts();
+	sources[0] = weir_null_create(rig.rt, 0);
+	sources[1] = weir_null_create(rig.rt, 1);
+	assert_non_null(sources[0]);
+	assert_non_null(sources[1]);
+	rule = free_logged(rig.rt, line, sizeof(line));
+	assert_string_equal(line, "weir: runtime \"weir\" is freed before 2 of "
+				  "its sources, which cannot be freed any "
+				  "more\n");
+	assert_string_equal(rule, "weir_runtime_free(): its sources are freed");
+	weir_null_free(sources[0]);
+	rule = free_logged(rig.rt, line, sizeof(line));
+	assert_non_null(strstr(line, "before 1 of"));
+	assert_non_null(rule);
+	weir_null_free(sources[1]);
+}
+
 static void *
 create_in_thread(void *options)
 {
@@ -260,6 +304,7 @@ main(void)
 		RIG_TEST(context_is_refused_beside_its_poll, 2),
 		RIG_TEST(context_is_refused_after_its_poll, 2),
 		RIG_TEST(runtime_is_not_freed_on_a_worker, 2),
+		RIG_TEST(runtime_is_freed_after_its_sources, 2),
 		RIG_TEST(runtime_with_workers_is_created_on_the_main_lcore, 2),
 	};
 
