@@ -318,8 +318,11 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * they cannot be freed after it. A line in the log says how many were left, and a
  * build with asserts ends the program there. NULL is legal.
  *
+ * Before rte_eal_cleanup(), which waits for the workers without end. While it is
+ * called, no other call on the runtime may be under way but weir_runtime_block_on().
+ *
  * Any thread from which weir_runtime_shutdown() can be called; on the others it
- * does nothing.
+ * does nothing, and a build with asserts ends the program.
  */
 WEIR_API void
 weir_runtime_free(struct weir_runtime *rt);
