@@ -25,6 +25,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "base/common.h"
 #include "base/cycles.h"
 #include "fd.h"
 
@@ -140,9 +141,22 @@ weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
 	return set;
 }
 
+static bool
+is_empty(struct weir_fd_set *set)
+{
+	bool empty;
+
+	weir_source_lock(set);
+	empty = list_empty(&set->fds);
+	weir_source_unlock(set);
+	return empty;
+}
+
 void
 weir_fd_set_free(struct weir_fd_set *set)
 {
+	WEIR_ASSERT(set == NULL || is_empty(set),
+		    "weir_fd_set_free(): what was in it has been freed");
 	weir_source_free(set);
 }
 

@@ -55,6 +55,8 @@ struct wait {
 static_assert(sizeof(struct wait) <= sizeof(struct weir_wait),
 	      "a wait is inside what the user has of it");
 
+#define WAIT_RULE "wait: who has a context gives a struct weir_wait"
+
 /* What a kind of thing that can be waited for does. */
 struct sync_ops {
 	/*
@@ -145,6 +147,7 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 
 	if (unlikely(ctx == NULL))
 		return weir__on_worker() ? -EDEADLK : 0;
+	WEIR_ASSERT(wait != NULL, WAIT_RULE);
 	if (w->awaited != NULL)
 		return w->awaited == a && wait_is_of(w, ctx->task) ? 1 : -EBUSY;
 	return context_spend(ctx, 1);
@@ -191,6 +194,7 @@ wait_begin_at(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 {
 	const struct wait *w = (const struct wait *)wait;
 
+	WEIR_ASSERT(ctx == NULL || wait != NULL, WAIT_RULE);
 	/* In another line, `place` may be written by who grants. */
 	if (ctx != NULL && w->awaited == &s->awaited && w->place != place) {
 		*rc = -EBUSY;

@@ -12,11 +12,14 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_log.h>
 
 #include "rig.h"
+#include "weir_fd.h"
 #include "weir_null.h"
 
 static __thread jmp_buf *behind_call;
@@ -257,6 +260,75 @@ runtime_is_freed_after_its_sources(void **state)
 	weir_null_free(sources[1]);
 }
 
+/* What is said when a task gives no wait. */
+static struct {
+	struct weir_semaphore semaphore;
+	struct weir_watch watch;
+	struct weir_watch_receiver receiver;
+	const char *said[2];
+} waitless;
+
+static int
+wait_without_wait(struct weir_context *ctx, void *state)
+{
+	waitless.said[0] = rule_broken_by(
+		weir_semaphore_acquire(ctx, &waitless.semaphore, 1, NULL));
+	waitless.said[1] = rule_broken_by(weir_watch_changed(
+		ctx, &waitless.watch, &waitless.receiver, NULL));
+	return WEIR_DONE;
+}
+
+static void
+task_that_waits_gives_a_wait(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "waitless",
+		.poll = wait_without_wait,
+	};
+	const char *const rule =
+		"wait: who has a context gives a struct weir_wait";
+	int value = 0;
+
+	skip_without_asserts();
+	memset(&waitless, 0, sizeof(waitless));
+	weir_semaphore_init(&waitless.semaphore, 0);
+	assert_int_equal(
+		weir_watch_init(&waitless.watch, &value, sizeof(value)), 0);
+	weir_watch_subscribe(&waitless.watch, &waitless.receiver);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, NULL, NULL), 0);
+	assert_non_null(waitless.said[0]);
+	assert_string_equal(waitless.said[0], rule);
+	assert_non_null(waitless.said[1]);
+	assert_string_equal(waitless.said[1], rule);
+	weir_watch_fini(&waitless.watch);
+	weir_semaphore_fini(&waitless.semaphore);
+}
+
+static void
+set_of_fds_is_freed_after_them(void **state)
+{
+	struct weir_fd_set *set;
+	struct weir_fd *f;
+	const char *rule;
+	int fd;
+
+	skip_without_asserts();
+	fd = eventfd(0, EFD_NONBLOCK);
+	assert_return_code(fd, errno);
+	set = weir_fd_set_create(rig.rt, 0, 0);
+	assert_non_null(set);
+	f = weir_fd_create(set, fd, 0);
+	assert_non_null(f);
+	rule = rule_broken_by(weir_fd_set_free(set));
+	assert_non_null(rule);
+	assert_string_equal(
+		rule, "weir_fd_set_free(): what was in it has been freed");
+	weir_fd_free(f);
+	assert_null(rule_broken_by(weir_fd_set_free(set)));
+	assert_null(rule_broken_by(weir_fd_set_free(NULL)));
+	close(fd);
+}
+
 static void *
 create_in_thread(void *options)
 {
@@ -305,6 +377,8 @@ main(void)
 		RIG_TEST(context_is_refused_after_its_poll, 2),
 		RIG_TEST(runtime_is_not_freed_on_a_worker, 2),
 		RIG_TEST(runtime_is_freed_after_its_sources, 2),
+		RIG_TEST(task_that_waits_gives_a_wait, 2),
+		RIG_TEST(set_of_fds_is_freed_after_them, 2),
 		RIG_TEST(runtime_with_workers_is_created_on_the_main_lcore, 2),
 	};
 
