@@ -22,6 +22,7 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -118,6 +119,14 @@ rxq_fini(void *priv)
 			      (unsigned int)(rxq->end - rxq->first));
 }
 
+static void
+rxq_describe(const void *priv, char *text, size_t size)
+{
+	const struct weir_rxq *rxq = priv;
+
+	snprintf(text, size, "port %u, queue %u", rxq->port, rxq->queue);
+}
+
 static const struct weir_source_ops rxq_ops = {
 	.name = "ethdev",
 	.flags = WEIR_SOURCE_ANY_THREAD,
@@ -125,6 +134,7 @@ static const struct weir_source_ops rxq_ops = {
 	.sleep = rxq_sleep,
 	.wake = rxq_wake,
 	.fini = rxq_fini,
+	.describe = rxq_describe,
 };
 
 static bool

@@ -70,13 +70,18 @@ weir__source_set_may_sleep(const struct source_set *s)
 	return true;
 }
 
-/* Once for each source: it can be asked again and again, to no avail. */
+/* Once for each source: it can be asked again and again, to no avail. With the lock. */
 static void
 poll_from_now_on(struct weir_source *src, const char *why)
 {
+	char which[32] = "";
+
 	atomic_u32_store(&src->polled, 1, RELAXED);
-	WEIR_LOG(NOTICE, "source %s of worker %u: %s; polling it\n",
-		 src->ops->name, weir_source_worker(src), why);
+	if (src->ops->describe != NULL)
+		src->ops->describe(src->priv, which, sizeof(which));
+	WEIR_LOG(NOTICE, "source %s%s%s%s of worker %u: %s; polling it\n",
+		 src->ops->name, which[0] != '\0' ? " (" : "", which,
+		 which[0] != '\0' ? ")" : "", weir_source_worker(src), why);
 }
 
 /* Returns for how long the worker may sleep. With the lock. */

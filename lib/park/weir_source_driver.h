@@ -86,6 +86,14 @@ struct weir_source_ops {
 	 * thread that frees the source. NULL: there is nothing to release.
 	 */
 	void (*fini)(void *priv);
+
+	/**
+	 * Writes which one of its kind it is, "port 0, queue 3" for example, for
+	 * lines in the log. At most size bytes, the terminating zero among them.
+	 *
+	 * With the lock held, on the home worker. NULL: its name has to do.
+	 */
+	void (*describe)(const void *priv, char *text, size_t size);
 };
 
 /**

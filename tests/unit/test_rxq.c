@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,12 +12,15 @@
 #include <rte_epoll.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_log.h>
 
+#include "base/log.h"
 #include "kernel.h"
 #include "park/source.h"
 #include "ports.h"
 #include "rig.h"
 #include "weir_ethdev.h"
+#include "weir_source_driver.h"
 
 /* Receives until it has `wanted` packets, in order, or an error. */
 struct receiver {
@@ -531,6 +535,45 @@ expect_polled(struct weir_rxq *rxq, bool polled)
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 }
 
+static void
+line_about_a_queue_that_is_polled_names_it(void **state)
+{
+	const int level = rte_log_get_level(weir__logtype);
+	struct weir_rxq *first, *second;
+	char lines[400] = "", line[200];
+	unsigned int i;
+	FILE *log;
+
+	log = fmemopen(lines, sizeof(lines), "w");
+	assert_non_null(log);
+	setvbuf(log, NULL, _IONBF, 0);
+	first = open_sleeping(false, 0);
+	second = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
+	assert_non_null(second);
+	rte_log_set_level(weir__logtype, RTE_LOG_NOTICE);
+	rte_openlog_stream(log);
+	expect_polled(first, true);
+	expect_polled(second, true);
+	/* A line is there when its queue's lock can be had. */
+	weir_source_lock(first);
+	weir_source_unlock(first);
+	weir_source_lock(second);
+	weir_source_unlock(second);
+	rte_openlog_stream(NULL);
+	rte_log_set_level(weir__logtype, (uint32_t)level);
+	fclose(log);
+	for (i = 0; i < 2; i++) {
+		snprintf(line, sizeof(line),
+			 "weir: source ethdev (port %u, queue %u) of worker 0: "
+			 "Operation not supported; polling it\n",
+			 ports[0], i);
+		if (strstr(lines, line) == NULL)
+			fail_msg("\"%s\" is not in \"%s\"", line, lines);
+	}
+	weir_rxq_free(second);
+	close_sleeping(first);
+}
+
 /* port.c, P2 */
 static void
 queues_that_share_an_interrupt_do_not_sleep_by_it_together(void **state)
@@ -627,6 +670,7 @@ main(void)
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
 		PORTS_TESTS(packets_wake_a_worker_by_interrupt),
 		PORTS_TESTS(queue_without_interrupts_is_polled),
+		PORTS_TESTS(line_about_a_queue_that_is_polled_names_it),
 		PORTS_TESTS(
 			queues_that_share_an_interrupt_do_not_sleep_by_it_together),
 		PORTS_TESTS(interrupt_that_is_refused_is_undone),
