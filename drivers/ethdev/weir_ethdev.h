@@ -41,7 +41,8 @@ struct weir_txq;
  * queue's interrupt is Weir's then. Of queues that share an interrupt, as all of
  * a port do with UIO, the first has it, and the others are polled.
  *
- * Any thread. The port must have been started.
+ * Any thread. The port must have been started, which is not looked at: a queue of
+ * one that has not is asked for packets all the same, and gives none.
  */
 WEIR_API struct weir_rxq *
 weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,

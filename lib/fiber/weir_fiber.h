@@ -98,10 +98,10 @@ struct weir_fiber {
 
 	/**
 	 * Bytes of its stack: WEIR_FIBER_STACK_MIN to _MAX, and made a power of
-	 * two; some hundred of them are the library's. 0: the default. The stack
-	 * is taken at the first turn, in pages as they are used, from the task's
-	 * node; without memory for it the task fails with ENOMEM, and with
-	 * EINVAL if that is too much, or run is NULL.
+	 * two; some hundred of them are the library's. Less than the least is made
+	 * that; 0: the default. The stack is taken at the first turn, in pages as
+	 * they are used, from the task's node; without memory for it the task fails
+	 * with ENOMEM, and with EINVAL if that is too much, or run is NULL.
 	 */
 	uint32_t stack_size;
 

@@ -409,7 +409,10 @@ weir_worker_retire(struct weir_runtime *rt, unsigned int worker,
 WEIR_API unsigned int
 weir_runtime_nb_workers(const struct weir_runtime *rt);
 
-/** Does a worker run at this place? Any thread. */
+/**
+ * Does a worker run at this place? What a shutdown stops has not retired: the answer
+ * stays true after it. Any thread.
+ */
 WEIR_API bool
 weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
 
