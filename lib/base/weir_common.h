@@ -32,7 +32,7 @@ extern "C" {
  * "not yet" and errors with one test:
  *
  * @code
- * n = weir_rxq_recv(ctx, rxq, pkts, 32);
+ * n = weir_ring_recv(ctx, rx, objs, 32);
  * if (n < 0)
  *	return n;
  * @endcode

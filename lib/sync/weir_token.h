@@ -83,7 +83,7 @@ weir_token_wait(struct weir_context *ctx, struct weir_token *token,
  *
  * @code
  * n = weir_token_bound(ctx, s->token, &s->cancel,
- *                      weir_rxq_recv(ctx, s->rxq, pkts, 32));
+ *                      weir_ring_recv(ctx, s->rx, objs, 32));
  * if (n < 0)
  *	return n;
  * @endcode

@@ -102,7 +102,7 @@ weir_sleep_cancel(struct weir_sleep *sleep);
  *
  * @code
  * n = weir_timeout(ctx, &s->sleep, 1000000,
- *                  weir_rxq_recv(ctx, s->rxq, pkts, 32));
+ *                  weir_ring_recv(ctx, s->rx, objs, 32));
  * if (n < 0)
  *	return n;
  * @endcode
