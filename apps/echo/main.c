@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -47,6 +48,20 @@ refuse(const char *option, const char *value, const char *why)
 		fputc(iscntrl((unsigned char)*value) ? '?' : *value, stderr);
 	fprintf(stderr, ": %s\n", why);
 	return USAGE;
+}
+
+/* At the end, whoever brings it about: EAL does so after its --help. */
+static void
+flush_output(void)
+{
+	bool failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !failed)
+		return;
+	fprintf(stderr, "weir-echo: standard output: %s\n",
+		errno != 0 ? strerror(errno) : "cannot write");
+	_exit(FAILED);
 }
 
 static int
@@ -322,6 +337,7 @@ main(int argc, char **argv)
 	int eal_argc = split_arguments(argc, argv);
 	int rc = 0;
 
+	atexit(flush_output);
 	if (eal_argc < argc)
 		rc = parse_options(argc - eal_argc, &argv[eal_argc]);
 	if (rc == 0 && help)

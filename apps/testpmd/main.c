@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -47,6 +48,9 @@ struct testpmd {
 	uint64_t elapsed_ns;
 	struct account account;
 };
+
+/* What errno was when the account could not be written; 0: it was, or so far. */
+static int account_errno;
 
 static uint64_t
 now_ns(void)
@@ -156,6 +160,8 @@ start(struct testpmd *t)
 {
 	int rc;
 
+	/* Whoever reads our lines through a pipe waits for them. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	rc = plan_make(&t->plan, &t->options);
 	if (rc != STATUS_OK)
 		return rc;
@@ -197,6 +203,30 @@ stop_streams(struct testpmd *t)
 		nanosleep(&pause, NULL);
 }
 
+/* Its lines are written as they end, and what fails is not tried again. */
+static void
+print_account(const struct account *a)
+{
+	errno = 0;
+	stats_print_account(a);
+	if (ferror(stdout) != 0)
+		account_errno = errno;
+}
+
+/* At the end, whoever brings it about: EAL does so after its --help. */
+static void
+flush_output(void)
+{
+	bool failed = ferror(stdout) != 0;
+
+	errno = account_errno;
+	if (fflush(stdout) == 0 && !failed)
+		return;
+	error_line("standard output: %s",
+		   errno != 0 ? strerror(errno) : "cannot write");
+	_exit(STATUS_FAILED);
+}
+
 /* Ends the tasks. What does not end cannot be freed either. */
 static int
 shutdown_runtime(struct testpmd *t)
@@ -227,8 +257,8 @@ finish(struct testpmd *t, int status)
 		stop_streams(t);
 	if (t->rt != NULL && shutdown_runtime(t) != STATUS_OK) {
 		/* Workers still run in this memory: leave it to the kernel. */
-		stats_print_account(&t->account);
-		fflush(stdout);
+		print_account(&t->account);
+		flush_output();
 		_Exit(STATUS_FAILED);
 	}
 	if (started)
@@ -240,7 +270,7 @@ finish(struct testpmd *t, int status)
 	t->account.mbufs_left = pools_free(&t->plan);
 	plan_free(&t->plan);
 	if (started)
-		stats_print_account(&t->account);
+		print_account(&t->account);
 	if (t->account.tasks_left != 0 || t->account.mbufs_left != 0)
 		status = STATUS_FAILED;
 	return status;
@@ -310,8 +340,7 @@ main(int argc, char **argv)
 	int own_argc = argc - eal_argc;
 	int status;
 
-	/* Whoever reads our lines through a pipe waits for them. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	atexit(flush_output);
 	/* With no "--", one argument is made of nothing: the program's name. */
 	status = options_parse(own_argc > 0 ? own_argc : 1,
 			       own_argc > 0 ? &argv[eal_argc] : argv,

@@ -13,10 +13,12 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 from netns import (flush, ip, lack_of_namespaces, lack_of_taps,
                    made_namespace, quiet_namespace, socket_in)
-from weirtest import Problem, Skip, Tap, Testpmd, check, seed
+from weirtest import (FULL_DISK, NO_SPACE, Problem, Skip, Tap, Testpmd, check,
+                      seed)
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
 MAC, CLIENT_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -321,6 +323,37 @@ def help_text():
             check(text in done.stdout, f"{argv}: no {text}")
 
 
+def wait_blocked(process, number):
+    """From then on the signal ends the program as it should."""
+    deadline = time.monotonic() + SECONDS
+    bit = 1 << (number - 1)
+    while True:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            mask = re.search(r"^SigBlk:\s*(\w+)$", f.read(), re.MULTILINE)
+        if mask and int(mask[1], 16) & bit:
+            return
+        check(process.poll() is None and time.monotonic() < deadline,
+              f"{number.name} is not blocked")
+        time.sleep(0.01)
+
+
+def full_disk():
+    """The account, and the help, cannot be written."""
+    for options, number in (((), signal.SIGINT), (("--help",), None)):
+        with Echo(options, wrapper=FULL_DISK) as echo:
+            if number is not None:
+                wait_blocked(echo.process, number)
+                echo.process.send_signal(number)
+            echo.wait_end(1)
+            check(echo.errors == [f"weir-echo: {NO_SPACE}"],
+                  f"{options}: {echo.errors}")
+    done = subprocess.run([*FULL_DISK, Echo.binary, "--help"], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    check(done.returncode == 1, f"EAL's --help: status {done.returncode}")
+    check(NO_SPACE in done.stderr, f"EAL's --help: {done.stderr}")
+
+
 @contextlib.contextmanager
 def echo_on_taps(n):
     """A weir-echo, and how to take one of its ports away."""
@@ -370,6 +403,7 @@ def main():
     rng = random.Random(seed())
     tap.run("bad options are refused", bad_input)
     tap.run("--help", help_text)
+    tap.run("a full disk", full_disk)
     tap.run("what is no packet of ours", no_traffic)
     tap.run("ports are removed", port_removed)
     tap.run("a port is removed beside another", port_removed_beside_another)

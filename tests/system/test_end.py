@@ -4,7 +4,7 @@
 import signal
 import subprocess
 
-from weirtest import TWO_NULL, Tap, Testpmd, check
+from weirtest import FULL_DISK, NO_SPACE, TWO_NULL, Tap, Testpmd, check
 
 
 def stop(number, workers, mode):
@@ -65,6 +65,20 @@ def help_text():
             check(option in done.stdout, f"{argv}: no {option}")
 
 
+def full_disk():
+    """The account, and the help, cannot be written."""
+    for options in (("--run-for", "0.1"), ("--help",)):
+        with Testpmd(options, TWO_NULL, 2, wrapper=FULL_DISK) as testpmd:
+            testpmd.wait_end(1)
+            check(testpmd.errors == [f"weir-testpmd: {NO_SPACE}"],
+                  f"{options}: {testpmd.errors}")
+    done = subprocess.run([*FULL_DISK, Testpmd.binary, "--help"], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    check(done.returncode == 1, f"EAL's --help: status {done.returncode}")
+    check(NO_SPACE in done.stderr, f"EAL's --help: {done.stderr}")
+
+
 def main():
     tap = Tap()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -79,6 +93,7 @@ def main():
     tap.run("a run of no time to speak of", least_time)
     tap.run("two at once", two_at_once)
     tap.run("--help", help_text)
+    tap.run("a full disk", full_disk)
     tap.finish()
 
 

@@ -22,6 +22,9 @@ LAST_LINE = re.compile(r"forwarded (\d+) packets, lost (\d+), "
                        r"tasks left (\d+), mbufs left (\d+)$")
 PORT_LINE = re.compile(r"port (\d+): received (\d+), sent (\d+), dropped (\d+)")
 TWO_NULL = ("net_null0", "net_null1")
+# What is before a command to have its output go nowhere.
+FULL_DISK = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
+NO_SPACE = "standard output: No space left on device"
 
 
 class Problem(Exception):
