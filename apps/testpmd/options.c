@@ -16,8 +16,6 @@
 #include "forward.h"
 #include "options.h"
 
-#define DEFAULT_DESCRIPTORS 1024
-#define DEFAULT_BURST 32
 #define MAX_DESCRIPTORS 32768
 #define MAX_SECONDS 1e9
 #define TX_FIRST_MAX 1024
@@ -249,7 +247,7 @@ parse_portmask(const char *name, const char *value, struct options *o)
 static int
 parse_total_num_mbufs(const char *name, const char *value, struct options *o)
 {
-	return parse_uint(name, value, 1u << 30, &o->nb_mbufs);
+	return parse_uint(name, value, MBUFS_MAX, &o->nb_mbufs);
 }
 
 /* The last of several counts, but --config and --map are not both one's. */

@@ -18,6 +18,13 @@
 #include <weir_lcore_map.h>
 #include <weir_runtime.h>
 
+/* What is given when nothing is. */
+#define DEFAULT_DESCRIPTORS 1024
+#define DEFAULT_BURST 32
+
+/* More do not fit into the ring of a mempool. */
+#define MBUFS_MAX ((1u << 30) - 1)
+
 struct forward_mode;
 
 struct options {

@@ -80,13 +80,39 @@ find_pool(const struct plan *plan, unsigned int n, int node)
 	return NULL;
 }
 
+static void
+add_option(char *text, size_t size, const char *name, unsigned int value,
+	   unsigned int usual)
+{
+	size_t used = strlen(text);
+
+	if (value > usual)
+		snprintf(text + used, size - used, "%s--%s %u",
+			 used != 0 ? ", " : "", name, value);
+}
+
+/* Lists the options that so many mbufs come from. */
+static void
+to_lower(const struct options *o, char *text, size_t size)
+{
+	text[0] = '\0';
+	add_option(text, size, "rxq", o->rxq, 1);
+	add_option(text, size, "txq", o->txq, 1);
+	add_option(text, size, "rxd", o->rxd, DEFAULT_DESCRIPTORS);
+	add_option(text, size, "txd", o->txd, DEFAULT_DESCRIPTORS);
+	add_option(text, size, "burst", o->burst, DEFAULT_BURST);
+	add_option(text, size, "tx-first-bursts", o->tx_first, 1);
+	if (text[0] == '\0')
+		snprintf(text, size, "--rxd and --txd");
+}
+
 /* There can be no pools of the size that the queues need: who gave so many? */
 static int
 refuse_queues(const struct plan *plan, const struct options *o, uint64_t mbufs,
 	      const char *reason, const char *help)
 {
 	unsigned int nb_rxq = 0, nb_txq = 0, i;
-	char option[32] = "";
+	char option[32] = "", lower[128];
 
 	for (i = 0; i < plan->nb_ports; i++) {
 		nb_rxq += plan->ports[i].nb_rxq;
@@ -99,10 +125,11 @@ refuse_queues(const struct plan *plan, const struct options *o, uint64_t mbufs,
 		snprintf(option, sizeof(option), "--%s: ", o->map_option);
 	else if (o->rxq != 0)
 		snprintf(option, sizeof(option), "--rxq %u: ", o->rxq);
+	to_lower(o, lower, sizeof(lower));
 	return REFUSE(STATUS_FAILED,
 		      "%s%u receive and %u transmit queues need %" PRIu64
-		      " mbufs, %s; %s",
-		      option, nb_rxq, nb_txq, mbufs, reason, help);
+		      " mbufs, %s; %slower %s",
+		      option, nb_rxq, nb_txq, mbufs, reason, help, lower);
 }
 
 static int
@@ -115,14 +142,13 @@ refuse_pool(const struct plan *plan, const struct options *o, unsigned int n,
 		return REFUSE(STATUS_FAILED,
 			      "--total-num-mbufs %u: no pool of that size on "
 			      "node %d (%s); give EAL more memory with -m, or "
-			      "lower it",
+			      "lower --total-num-mbufs",
 			      n, node, rte_strerror(rte_errno));
 	snprintf(reason, sizeof(reason),
 		 "and there is no pool of that size on node %d (%s)", node,
 		 rte_strerror(rte_errno));
 	return refuse_queues(plan, o, n, reason,
-			     "give EAL more memory with -m, have fewer queues, "
-			     "or lower --rxd and --txd");
+			     "give EAL more memory with -m, or ");
 }
 
 static int
@@ -138,10 +164,9 @@ pools_create(struct plan *plan, const struct options *o)
 			      "--total-num-mbufs %u: too few for the queues; "
 			      "must be at least %" PRIu64,
 			      o->nb_mbufs, needed);
-	if (needed > UINT32_MAX)
+	if (needed > MBUFS_MAX)
 		return refuse_queues(plan, o, needed,
-				     "more than a pool can have",
-				     "have fewer queues");
+				     "more than a pool can have", "");
 	n = o->nb_mbufs != 0 ? o->nb_mbufs :
 			       (unsigned int)RTE_MAX(needed, POOL_MIN);
 	for (i = 0; i < plan->nb_ports; i++) {

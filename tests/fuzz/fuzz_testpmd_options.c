@@ -64,7 +64,7 @@ static const struct number {
 	NUMBER("txd", txd, 32768),
 	NUMBER("burst", burst, 512),
 	NUMBER("tx-first-bursts", tx_first, 1024),
-	NUMBER("total-num-mbufs", nb_mbufs, 1u << 30),
+	NUMBER("total-num-mbufs", nb_mbufs, (1u << 30) - 1),
 };
 
 static enum verdict
@@ -449,7 +449,7 @@ check_bounds(void)
 	fuzz_check(got.rxd >= 1 && got.rxd <= 32768);
 	fuzz_check(got.txd >= 1 && got.txd <= 32768);
 	fuzz_check(got.burst >= 1 && got.burst <= WEIR_BURST_MAX);
-	fuzz_check(got.nb_mbufs <= 1u << 30);
+	fuzz_check(got.nb_mbufs < 1u << 30);
 	fuzz_check(got.map == NULL || got.map_file == NULL);
 }
 

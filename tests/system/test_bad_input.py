@@ -46,6 +46,8 @@ OPTIONS = (
     (["--portmask", "0x5"], 1, "--portmask 0x5: there is no port 2"),
     (["--total-num-mbufs", "100"], 1,
      "--total-num-mbufs 100: too few for the queues; must be at least "),
+    (["--total-num-mbufs", "1073741824"], 2,
+     "--total-num-mbufs 1073741824: must be 1 to 1073741823"),
     (["--run-for", "0"], 2, "--run-for 0: must be seconds"),
     (["--run-for", "-1"], 2, "--run-for -1: must be seconds"),
     (["--run-for", "1\n2"], 2, "--run-for 1?2: must be seconds"),
@@ -134,11 +136,15 @@ def too_many_queues():
 
 
 def too_many_mbufs():
-    """More than 32 bits can count."""
+    """More than fit into a mempool's ring, or than 32 bits can count."""
     queues = ("--rxq", "1024", "--burst", "512", "--tx-first-bursts", "1024")
     vdevs = tuple(f"net_null{i}" for i in range(8))
-    expect(Testpmd(queues, vdevs), 1, "--rxq 1024: 8192 receive and 8192 "
-           "transmit queues need 43", False)
+    expect(Testpmd(queues), 1, "transmit queues need 108", False)
+    testpmd = Testpmd(queues, vdevs)
+    expect(testpmd, 1, "--rxq 1024: 8192 receive and 8192 transmit queues "
+           "need 43", False)
+    check("pool can have; lower --rxq 1024, --burst 512, --tx-first-bursts "
+          "1024" in testpmd.errors[0], f"{testpmd.errors}")
     expect(Testpmd((*queues, "--total-num-mbufs", "1000000000"), vdevs), 1,
            "--total-num-mbufs 1000000000: too few for the queues; must be at "
            "least 43", False)
@@ -175,7 +181,22 @@ def has_hugepages():
 
 def no_memory():
     expect(Testpmd(("--total-num-mbufs", "99999999"), TWO_NULL), 1,
-           "--total-num-mbufs 99999999: no pool of that size", True)
+           "--total-num-mbufs 99999999: no pool of that size on node 0 (Cannot "
+           "allocate memory); give EAL more memory with -m, or lower "
+           "--total-num-mbufs", True)
+
+
+def no_memory_for_what_is_needed(options):
+    """By nobody who gave a number of mbufs."""
+    given = " ".join(options).replace(" --", ", --") or "--rxd and --txd"
+    eal = () if options else ("-m", "16")
+    testpmd = Testpmd(options, TWO_NULL, eal=eal)
+    if not options:
+        at = testpmd.argv.index("-m")
+        del testpmd.argv[at:at + 2]
+    expect(testpmd, 1, " mbufs, and there is no pool of that size on node 0 "
+           "(Cannot allocate memory); give EAL more memory with -m, or lower "
+           + given, True)
 
 
 def too_many_queues_for_the_memory():
@@ -254,6 +275,11 @@ def main():
         tap.run(f"a virtual device that fails: {value}", vdev, value)
     tap.run("no memory for a pool", no_memory)
     tap.run("no memory for the queues", too_many_queues_for_the_memory)
+    for options in ((), ("--rxd", "32768"), ("--rxq", "17"),
+                    ("--rxq", "9", "--txd", "9000"),
+                    ("--tx-first-bursts", "1024")):
+        tap.run("nor for as many as are needed" + "".join(
+            " " + o for o in options), no_memory_for_what_is_needed, options)
     # Where there are some, it would just run.
     if not has_hugepages():
         tap.run("no hugepages", no_hugepages)
