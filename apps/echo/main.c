@@ -4,7 +4,7 @@
  * weir-echo [EAL options] -- [--ip ADDRESS] [--udp-port N]
  *
  * Answers ARP, ICMP echo and UDP echo (RFC 862) for one address on every port,
- * until SIGINT or SIGTERM, or until all ports are gone.
+ * until SIGINT, SIGTERM or SIGHUP, or until all ports are gone.
  */
 
 #include <arpa/inet.h>
@@ -102,8 +102,8 @@ print_help(const char *program)
 	       "  --udp-port N   whose datagrams are sent back, 1 to 65535; "
 	       "default 7\n"
 	       "  --help         this text\n\n"
-	       "All ports answer ARP, ping and UDP echo until SIGINT or "
-	       "SIGTERM.\n"
+	       "All ports answer ARP, ping and UDP echo until SIGINT, "
+	       "SIGTERM or SIGHUP.\n"
 	       "Without hugepages: --no-huge -m 512 among the EAL options.\n",
 	       program);
 }
@@ -308,6 +308,7 @@ split_arguments(int argc, char **argv)
 static int
 start_and_run(int argc, char **argv)
 {
+	struct sigaction hangup;
 	sigset_t signals;
 	int used, rc;
 
@@ -315,6 +316,10 @@ start_and_run(int argc, char **argv)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
+	/* Under nohup it stays ignored. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
+	    hangup.sa_handler != SIG_IGN)
+		sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	rte_set_application_usage_hook(print_usage);
 	used = rte_eal_init(argc, argv);

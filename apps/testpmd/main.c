@@ -110,7 +110,7 @@ run(struct testpmd *t)
 		if (period != 0)
 			wake = RTE_MIN(wake, last_stats + period);
 		number = wake > now ? wait_signal(&t->signals, wake - now) : 0;
-		if (number == SIGHUP) {
+		if (number == SIGHUP && t->options.map_file != NULL) {
 			stats_count_workers(plan, now_ns());
 			map_reload(&t->options, plan, t->machine, t->streams,
 				   t->rt);
@@ -295,6 +295,16 @@ print_usage(const char *program)
 	options_print_help(program);
 }
 
+/* Either it reads the map again or, but under nohup, it ends the program. */
+static bool
+takes_hangup(const struct options *o)
+{
+	struct sigaction action;
+
+	return o->map_file != NULL || sigaction(SIGHUP, NULL, &action) != 0 ||
+	       action.sa_handler != SIG_IGN;
+}
+
 /* Before EAL makes threads, so that none of them takes a signal. */
 static void
 block_signals(struct testpmd *t)
@@ -304,7 +314,7 @@ block_signals(struct testpmd *t)
 	sigaddset(&t->signals, SIGTERM);
 	/* A shell's background jobs ignore SIGINT, blocked or not. */
 	signal(SIGINT, SIG_DFL);
-	if (t->options.map_file != NULL) {
+	if (takes_hangup(&t->options)) {
 		sigaddset(&t->signals, SIGHUP);
 		signal(SIGHUP, SIG_DFL);
 	}

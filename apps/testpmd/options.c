@@ -361,7 +361,8 @@ static const struct option_def option_defs[] = {
 	  "default 0: never" },
 	{ "run-for", "SECONDS", parse_run_for,
 	  "end by itself; decimals allowed; default: run\n"
-	  "until SIGINT or SIGTERM" },
+	  "until SIGINT, SIGTERM or, but with a map's file,\n"
+	  "SIGHUP" },
 	{ "auto-start", NULL, parse_auto_start,
 	  "accepted as testpmd's; forwarding always does" },
 	{ "help", NULL, parse_help, "print this and exit" },

@@ -391,11 +391,10 @@ def port_removed_beside_another():
 
 
 def no_traffic():
-    with Echo() as echo:
-        echo.wait_started()
-        echo.process.send_signal(signal.SIGINT)
-        echo.wait_end()
-        check(echo.account()[1] == 0, echo.describe())
+    for number in (signal.SIGINT, signal.SIGHUP):
+        with Echo() as echo:
+            echo.wait_started()
+            check(echo.stop(number)[1] == 0, echo.describe())
 
 
 def main():

@@ -36,6 +36,17 @@ def background_job():
         testpmd.stop(signal.SIGINT).check_clean()
 
 
+def nohup():
+    wrapper = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    with Testpmd(("--stats-period", "0.1"), TWO_NULL, 1,
+                 wrapper=wrapper) as testpmd:
+        testpmd.wait_started()
+        testpmd.process.send_signal(signal.SIGHUP)
+        seen = len(testpmd.lines)
+        testpmd.wait_for(lambda out, _: len(out) > seen + 20, "statistics")
+        testpmd.stop().check_clean()
+
+
 def again_and_again():
     """Whatever one run leaves behind, the next would stumble over."""
     for _ in range(5):
@@ -85,10 +96,13 @@ def main():
         for workers in (1, 2, 4):
             tap.run(f"{number.name}, {workers} workers", stop, number, workers,
                     "io")
+    tap.run("SIGHUP, as of a terminal that closes", stop, signal.SIGHUP, 2,
+            "io")
     tap.run("SIGINT, txonly", stop, signal.SIGINT, 2, "txonly")
     tap.run("SIGINT, rxonly", stop, signal.SIGINT, 2, "rxonly")
     tap.run("three signals at once", impatient)
     tap.run("SIGINT that was ignored before", background_job)
+    tap.run("SIGHUP under nohup", nohup)
     tap.run("one after another", again_and_again)
     tap.run("a run of no time to speak of", least_time)
     tap.run("two at once", two_at_once)

@@ -260,12 +260,10 @@ def bad_start(options, status, expected):
 
 
 def hangup_without_a_file():
-    """Nobody waits for it then: it ends the program as it ends others."""
+    """There is no map to read again: it ends the program as SIGTERM does."""
     with Testpmd(("--map", "(0,0,1),(1,0,2)")) as testpmd:
-        testpmd.eal_cleans_up = False
         testpmd.wait_started()
-        testpmd.process.send_signal(signal.SIGHUP)
-        testpmd.wait_end(-signal.SIGHUP)
+        testpmd.stop(signal.SIGHUP).check_clean()
 
 
 def main():
