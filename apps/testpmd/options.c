@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,24 +102,35 @@ parse_uint(const char *name, const char *value, unsigned int max,
 	return rc;
 }
 
+/* strtod() without its leniency: decimal, and no sign, space or word before. */
+static int
+read_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	if ((!isdigit((unsigned char)text[0]) && text[0] != '.') ||
+	    strpbrk(text, "xX") != NULL)
+		return -EINVAL;
+	*seconds = strtod(text, &end);
+	return end == text || *end != '\0' ? -EINVAL : 0;
+}
+
+/* 0 has a meaning of its own, which what is too little to count must not get. */
 static int
 parse_seconds(const char *name, const char *value, bool zero_is_legal,
 	      uint64_t *ns)
 {
 	double seconds;
-	char *end;
 
-	seconds = strtod(value, &end);
-	if (end == value || *end != '\0' || !isfinite(seconds) || seconds < 0 ||
-	    seconds > MAX_SECONDS || (seconds == 0 && !zero_is_legal))
-		return REFUSE(STATUS_USAGE,
-			      "--%s %s: must be seconds, %s %.0f, decimals "
-			      "allowed",
-			      name, value,
-			      zero_is_legal ? "0 to" : "more than 0, up to",
-			      MAX_SECONDS);
-	/* 0 has a meaning of its own. */
-	*ns = seconds == 0 ? 0 : RTE_MAX((uint64_t)(seconds * SECOND_NS), 1u);
+	if (read_seconds(value, &seconds) < 0 || seconds > MAX_SECONDS ||
+	    (seconds * SECOND_NS < 1 && strpbrk(value, "123456789") != NULL) ||
+	    (seconds == 0 && !zero_is_legal))
+		return REFUSE(
+			STATUS_USAGE,
+			"--%s %s: must be seconds, %s0.000000001 to %.0f, "
+			"decimals allowed",
+			name, value, zero_is_legal ? "0 or " : "", MAX_SECONDS);
+	*ns = (uint64_t)(seconds * SECOND_NS);
 	return STATUS_OK;
 }
 

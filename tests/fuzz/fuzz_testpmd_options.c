@@ -106,11 +106,13 @@ judge_seconds(const char *name, const char *value)
 	double seconds = strtod(value, NULL);
 
 	if (strpbrk(value, "0123456789") == NULL ||
-	    (value[0] == '-' && seconds < 0))
+	    strchr("0123456789.", value[0]) == NULL ||
+	    strpbrk(value, "xX") != NULL)
 		return VERDICT_BAD;
 	if (!is_plain_decimal(value))
 		return VERDICT_EITHER;
-	if (seconds > 1e9 || (seconds == 0 && !is_period))
+	if (seconds > 1e9 || (seconds == 0 && !is_period) ||
+	    (seconds * SECOND_NS < 1 && strpbrk(value, "123456789") != NULL))
 		return VERDICT_BAD;
 	*(is_period ? &stats_period : &run_for) = seconds;
 	return VERDICT_GOOD;

@@ -54,10 +54,21 @@ OPTIONS = (
     (["--run-for", "soon"], 2, "--run-for soon: must be seconds"),
     (["--run-for", "inf"], 2, "--run-for inf: must be seconds"),
     (["--run-for", "2000000000"], 2, "--run-for 2000000000: must be seconds, "
-     "more than 0, up to 1000000000, "),
+     "0.000000001 to 1000000000, "),
+    (["--run-for", "0x1p-3"], 2, "--run-for 0x1p-3: must be seconds"),
+    (["--run-for", "0X1"], 2, "--run-for 0X1: must be seconds"),
+    (["--run-for", " 0.1"], 2, "--run-for  0.1: must be seconds"),
+    (["--run-for", "+1"], 2, "--run-for +1: must be seconds"),
+    (["--run-for", "."], 2, "--run-for .: must be seconds"),
+    (["--run-for", "1e-30"], 2, "--run-for 1e-30: must be seconds"),
+    (["--run-for", "0.0000000009"], 2, "--run-for 0.0000000009: must be"),
+    (["--run-for", "1e-999"], 2, "--run-for 1e-999: must be seconds"),
+    (["--stats-period", "1e-999"], 2, "--stats-period 1e-999: must be"),
+    (["--stats-period", "1e-30"], 2, "--stats-period 1e-30: must be seconds, "
+     "0 or 0.000000001 to 1000000000, "),
     (["--stats-period", "nan"], 2, "--stats-period nan: must be seconds"),
     (["--stats-period", "1000000001"], 2, "--stats-period 1000000001: must be "
-     "seconds, 0 to 1000000000, "),
+     "seconds, 0 or 0.000000001 to 1000000000, "),
     (["--eth-peer", "0"], 2, "--eth-peer 0: must be like"),
     (["--eth-peer", "99,02:00:00:00:00:00"], 2, "--eth-peer 99,"),
     (["--eth-peer", "+0,02:00:00:00:00:00"], 2, "--eth-peer +0,02:"),
