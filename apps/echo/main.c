@@ -130,6 +130,9 @@ parse_option(int option, const char *given)
 	case ':':
 		return refuse("", given, "needs a value");
 	default:
+		/* It is the option's own when that exists. */
+		if (optopt != 0 && strncmp(given, "--", 2) == 0)
+			return refuse("", given, "takes no value");
 		return refuse("", given, "is no option");
 	}
 }
@@ -305,9 +308,59 @@ split_arguments(int argc, char **argv)
 	return argc;
 }
 
+/* How EAL was told its lcores, last; before it moves the arguments about. */
+static const char *
+lcores_option(int argc, char **argv)
+{
+	static const char *const names[] = { "--lcores", "-l", "-c" };
+	static char option[256] = "-l/--lcores";
+	const char *value;
+	size_t length, j;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		for (j = 0; j < RTE_DIM(names); j++) {
+			length = strlen(names[j]);
+			if (strncmp(argv[i], names[j], length) != 0)
+				continue;
+			value = argv[i] + length;
+			if (*value == '\0' && i + 1 < argc)
+				value = argv[i + 1];
+			else if (j == 0 && *value++ != '=')
+				continue;
+			snprintf(option, sizeof(option), "%s %s", names[j],
+				 value);
+		}
+	}
+	return option;
+}
+
+static int
+refuse_lcores(const char *option)
+{
+	refuse("", option,
+	       "leaves no worker lcore beside the main one; name two or more, "
+	       "for example --lcores 0@0,1@0");
+	return FAILED;
+}
+
+static int
+refuse_eal(int error)
+{
+	if (error == EINVAL)
+		fprintf(stderr, "weir-echo: EAL refuses its options, which are "
+				"those before \"--\"; see the line above and "
+				"--help\n");
+	else
+		fprintf(stderr, "weir-echo: EAL does not start: %s\n",
+			rte_strerror(error));
+	return error == EINVAL ? USAGE : FAILED;
+}
+
 static int
 start_and_run(int argc, char **argv)
 {
+	const char *lcores = lcores_option(argc, argv);
 	struct sigaction hangup;
 	sigset_t signals;
 	int used, rc;
@@ -323,13 +376,12 @@ start_and_run(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	rte_set_application_usage_hook(print_usage);
 	used = rte_eal_init(argc, argv);
-	if (used < 0) {
-		fprintf(stderr, "weir-echo: EAL does not start: %s\n",
-			rte_strerror(rte_errno));
-		return FAILED;
-	}
+	if (used < 0)
+		return refuse_eal(rte_errno);
 	if (used + 1 < argc)
 		rc = refuse("", argv[used + 1], "is no option");
+	else if (rte_lcore_count() == 1)
+		rc = refuse_lcores(lcores);
 	else
 		rc = run(&signals);
 	rte_eal_cleanup();

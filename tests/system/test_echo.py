@@ -294,6 +294,9 @@ def bad_input():
             (("word", "--udp-port"), "word: is no option"),
             (("--nonsense",), "--nonsense: is no option"),
             (("--ip", "10.0.0.3", "-x"), "-x: is no option"),
+            (("--help=3",), "--help=3: takes no value"),
+            (("--he=3",), "--he=3: takes no value"),
+            (("--nonsense=3",), "--nonsense=3: is no option"),
             (("--ip=10.0.0.3", "--udp-port"), "--udp-port: needs a value"),
             # A line, whatever it quotes.
             (("--ip", "10.0.0\n3\x1b"), "--ip 10.0.0?3?: must be"),
@@ -308,6 +311,20 @@ def bad_input():
         echo.wait_end(2)
         check("weir-echo: word: is no option" in echo.errors,
               f"{echo.errors}")
+    with Echo((), (), eal=("--no-such-option",)) as echo:
+        echo.wait_end(2)
+        check('weir-echo: EAL refuses its options, which are those before '
+              '"--"; see the line above and --help' in echo.errors,
+              f"{echo.errors}")
+    cpu = min(os.sched_getaffinity(0))
+    for option in (("-l", f"{cpu}"), ("--lcores", f"0@{cpu}")):
+        for words in (option, ("=" if len(option[0]) > 2 else "").join(option)):
+            words = words if isinstance(words, tuple) else (words,)
+            with Echo((), lcores_option=words) as echo:
+                echo.wait_end(1)
+                check(len(echo.errors) == 1 and echo.errors[0].startswith(
+                    f"weir-echo: {' '.join(option)}: leaves no worker lcore "
+                    "beside the main one; name two"), f"{echo.errors}")
     with Echo((), ()) as echo:
         echo.wait_end(1)
         check("weir-echo: no port: see --vdev and -a" in echo.errors,
