@@ -51,9 +51,9 @@ map_open(struct options *o, struct weir_machine **machine)
 	*machine = weir_machine_read();
 	if (*machine == NULL)
 		return REFUSE(STATUS_FAILED,
-			      "--map: the machine cannot be read (%s); is /sys "
-			      "mounted?",
-			      rte_strerror(rte_errno));
+			      "--map %s: the machine cannot be read (%s); is "
+			      "/sys mounted?",
+			      o->map_value, rte_strerror(rte_errno));
 	if (o->map_file == NULL)
 		return STATUS_OK;
 	o->map = weir_lcore_map_load(o->map_file, error, sizeof(error));
@@ -227,7 +227,8 @@ map_check(const struct options *o, struct plan *plan,
 	if (machine == NULL)
 		return STATUS_OK;
 	if (check(o->map, o, plan, machine, true, error, sizeof(error)) < 0)
-		return REFUSE(STATUS_FAILED, "--map: %s", error);
+		return REFUSE(STATUS_FAILED, "--map %s: %s", o->map_value,
+			      error);
 	return STATUS_OK;
 }
 

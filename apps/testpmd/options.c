@@ -271,6 +271,7 @@ take_map(const char *name, const char *value, struct options *o)
 			      "--%s %s: --%s is given too; give one of them",
 			      name, value, o->map_option);
 	o->map_option = name;
+	o->map_value = value;
 	o->map_file = NULL;
 	weir_lcore_map_free(o->map);
 	o->map = NULL;

@@ -49,6 +49,7 @@ struct options {
 	const char *map_file;
 	struct weir_lcore_map *map;
 	const char *map_option; /* that gave it: "config" or "map" */
+	const char *map_value;	/* its value */
 };
 
 /*

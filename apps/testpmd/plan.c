@@ -113,8 +113,9 @@ plan_map_workers(struct plan *plan, const struct options *o)
 	if (o->map == NULL)
 		return STATUS_OK;
 	if (weir_lcore_map_match(o->map, error, sizeof(error)) < 0)
-		return REFUSE(STATUS_FAILED, "--%s: %s; EAL has those of %s",
-			      o->map_option, error, eal_lcores_option());
+		return REFUSE(STATUS_FAILED, "--%s %s: %s; EAL has those of %s",
+			      o->map_option, o->map_value, error,
+			      eal_lcores_option());
 	for (i = 0; i < o->map->nb_lcores; i++) {
 		lcore = &o->map->lcores[i];
 		if (lcore->spare)
@@ -124,9 +125,9 @@ plan_map_workers(struct plan *plan, const struct options *o)
 	}
 	if (plan->nb_workers == 0)
 		return REFUSE(STATUS_FAILED,
-			      "--%s: names no worker; it needs an lcore that "
-			      "is not spare",
-			      o->map_option);
+			      "--%s %s: names no worker; it needs an lcore "
+			      "that is not spare",
+			      o->map_option, o->map_value);
 	return STATUS_OK;
 }
 
@@ -252,10 +253,10 @@ check_map_queues(struct plan *plan, const struct options *o)
 		port = &plan->ports[i];
 		if (port->nb_streams == 0)
 			return REFUSE(STATUS_FAILED,
-				      "--%s: names no queue of port %u; add "
-				      "one or leave the port out with "
+				      "--%s %s: names no queue of port %u; "
+				      "add one or leave the port out with "
 				      "--portmask",
-				      o->map_option, port->id);
+				      o->map_option, o->map_value, port->id);
 		if (o->mode->receives && o->rxq != 0 &&
 		    o->rxq != port->nb_streams)
 			return REFUSE(STATUS_FAILED,
@@ -303,11 +304,11 @@ check_queue_counts(const struct port *port, const struct port *sender,
 	if (plan_map_has_queues(o))
 		return REFUSE(
 			STATUS_FAILED,
-			"--%s: names %u queues of port %u, and each needs "
+			"--%s %s: names %u queues of port %u, and each needs "
 			"a transmit queue of its own; port %u (%s) has at "
 			"most %u",
-			o->map_option, sender->nb_streams, sender->id, port->id,
-			port->name, port->max_txq);
+			o->map_option, o->map_value, sender->nb_streams,
+			sender->id, port->id, port->name, port->max_txq);
 	return REFUSE(STATUS_FAILED,
 		      "--rxq %u: port %u (%s) has at most %u transmit "
 		      "queues, and each queue received from needs its "

@@ -226,12 +226,13 @@ read_config_entry(const char **text)
 
 /* The one option that gave a map may do so again, the other not. */
 static bool
-begin_map(const char *name)
+begin_map(const char *name, const char *value)
 {
 	if (expected.map_option != NULL &&
 	    strcmp(expected.map_option, name) != 0)
 		return false;
 	expected.map_option = name;
+	expected.map_value = value;
 	expected.map_file = NULL;
 	options_free(&expected);
 	return true;
@@ -242,7 +243,7 @@ judge_config(const char *name, const char *value)
 {
 	struct weir_lcore_map *map;
 
-	if (!begin_map(name))
+	if (!begin_map(name, value))
 		return VERDICT_BAD;
 	map = calloc(1, sizeof(*map));
 	fuzz_check(map != NULL);
@@ -263,7 +264,7 @@ judge_config(const char *name, const char *value)
 static enum verdict
 judge_map(const char *name, const char *value)
 {
-	if (value[0] == '\0' || !begin_map(name))
+	if (value[0] == '\0' || !begin_map(name, value))
 		return VERDICT_BAD;
 	if (!weir_lcore_map_is_text(value)) {
 		expected.map_file = value;

@@ -87,10 +87,12 @@ OPTIONS = (
     (["--config", "(0,0,1)(1,0,1)"], 2, "'(1,0,1)': must be a comma"),
     (["--config", "(0,0,1),(0,0,2)"], 2, "'(0,0,2)': queue 0 of port 0 is "
      "given twice"),
-    (["--config", "(0,0,1),(1,0,9)"], 1, "--config: lcore 9: is not"),
-    (["--config", "(0,0,1),(1,0,0)"], 1, "--config: lcore 0: is the main "
-     "lcore"),
-    (["--config", "(0,0,1)"], 1, "--config: names no queue of port 1"),
+    (["--config", "(0,0,1),(1,0,9)"], 1, "--config (0,0,1),(1,0,9): lcore 9: "
+     "is not"),
+    (["--config", "(0,0,1),(1,0,0)"], 1, "--config (0,0,1),(1,0,0): lcore 0: "
+     "is the main lcore"),
+    (["--config", "(0,0,1)"], 1, "--config (0,0,1): names no queue of "
+     "port 1"),
     (["--config", "(0,0,1),(2,0,1)"], 1, "--config (2,0,1): port 2 does not"),
     (["--config", "(0,0,1),(1,0,1)", "--portmask", "1"], 1,
      "--config (1,0,1): port 1 does not exist or --portmask"),
@@ -171,8 +173,8 @@ def too_few_to_send_on():
         for options, text in (
                 (("--rxq", "2"), f"--rxq 2: {has} transmit queues"),
                 (("--config", "(0,0,1),(0,1,1)"),
-                 "--config: names 2 queues of port 0, and each needs a "
-                 f"transmit queue of its own; {has}")):
+                 "--config (0,0,1),(0,1,1): names 2 queues of port 0, and "
+                 f"each needs a transmit queue of its own; {has}")):
             expect(Testpmd(options, vdevs), 1, text, False)
 
 
@@ -192,8 +194,8 @@ def has_hugepages():
 
 def no_memory():
     expect(Testpmd(("--total-num-mbufs", "99999999"), TWO_NULL), 1,
-           "--total-num-mbufs 99999999: no pool of that size on node 0 (Cannot "
-           "allocate memory); give EAL more memory with -m, or lower "
+           "--total-num-mbufs 99999999: no pool of that size on node 0 "
+           "(Cannot allocate memory); give EAL more memory with -m, or lower "
            "--total-num-mbufs", True)
 
 

@@ -318,8 +318,8 @@ def bad_input():
               f"{echo.errors}")
     cpu = min(os.sched_getaffinity(0))
     for option in (("-l", f"{cpu}"), ("--lcores", f"0@{cpu}")):
-        for words in (option, ("=" if len(option[0]) > 2 else "").join(option)):
-            words = words if isinstance(words, tuple) else (words,)
+        joined = ("=" if option[0].startswith("--") else "").join(option)
+        for words in (option, (joined,)):
             with Echo((), lcores_option=words) as echo:
                 echo.wait_end(1)
                 check(len(echo.errors) == 1 and echo.errors[0].startswith(

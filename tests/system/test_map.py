@@ -235,17 +235,24 @@ BAD_STARTS = (
     (("--map", "(0,0,1)", "--config", "(0,0,1)"), 2, "--config (0,0,1): --map "
      "is given too"),
     (("--map", "(0,0,1),(7,0,1)"), 1, "--map (7,0,1): port 7 does not exist"),
-    (("--map", "(0,0,1)"), 1, "--map: names no queue of port 1"),
-    (("--map", "(0,0,1),(1,0,0)"), 1, "--map: lcore 0: is the main lcore"),
-    (("--map", "main 1; lcore 2"), 1, "--map: main 1: EAL has another main"),
-    (("--map", "lcore 1 spare"), 1, "--map: names no worker"),
-    (("--map", "lcore 1 cpus=1023"), 1, "--map: lcore 1: EAL has it on other "
-     "CPUs than cpus= says"),
-    (("--map", "lcore 1 node=1023"), 1, "--map: lcore 1: is on node "),
-    (("--map", "lcore 1; port 0 0000:00:00.0"), 1, "--map: port 0 "
+    (("--map", "(0,0,1)"), 1,
+     "--map (0,0,1): names no queue of port 1"),
+    (("--map", "(0,0,1),(1,0,0)"), 1,
+     "--map (0,0,1),(1,0,0): lcore 0: is the main lcore"),
+    (("--map", "main 1; lcore 2"), 1,
+     "--map main 1; lcore 2: main 1: EAL has another main"),
+    (("--map", "lcore 1 spare"), 1,
+     "--map lcore 1 spare: names no worker"),
+    (("--map", "lcore 1 cpus=1023"), 1,
+     "--map lcore 1 cpus=1023: lcore 1: EAL has it on other CPUs than "
+     "cpus= says"),
+    (("--map", "lcore 1 node=1023"), 1,
+     "--map lcore 1 node=1023: lcore 1: is on node "),
+    (("--map", "lcore 1; port 0 0000:00:00.0"), 1,
+     "--map lcore 1; port 0 0000:00:00.0: port 0 "
      "0000:00:00.0: is on no PCI bus, none"),
-    (("--map", "lcore 1; port 9 none"), 1, "--map: port 9 none: there is no "
-     "such port"),
+    (("--map", "lcore 1; port 9 none"), 1,
+     "--map lcore 1; port 9 none: port 9 none: there is no such port"),
 )
 
 
@@ -257,6 +264,13 @@ def bad_start(options, status, expected):
               and testpmd.errors[0].startswith(MARK),
               f"not one line with '{expected}': {testpmd.errors}")
         check(not testpmd.lines, f"there is more: {testpmd.lines}")
+
+
+def file_without_a_worker(folder):
+    path = f"{folder}/empty.map"
+    with open(path, "w", encoding="ascii"):
+        pass
+    bad_start(("--map", path), 1, f"--map {path}: names no worker")
 
 
 def hangup_without_a_file():
@@ -280,6 +294,7 @@ def main():
         tap.run("change under traffic", live, folder)
         tap.run("change without queues", live_without_queues, folder)
         tap.run("every packet in order", every_packet_in_order, folder, rng)
+        tap.run("a file that names no worker", file_without_a_worker, folder)
         tap.run("bad changes", bad_changes, folder)
     tap.run("hangup without a file", hangup_without_a_file)
     tap.finish()
