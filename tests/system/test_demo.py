@@ -152,6 +152,16 @@ def bad_option(arguments, text):
     check(not done.stdout, f"stdout: {done.stdout}")
 
 
+def help_text(tool, *texts):
+    done = subprocess.run([os.path.join(TOOLS, tool), "--help"], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    check(done.returncode == 0, f"exit status {done.returncode}")
+    check(not done.stderr, f"stderr: {done.stderr}")
+    for text in (f"usage: tools/{tool} ", *texts):
+        check(text in done.stdout, f"no '{text}': {done.stdout}")
+
+
 def main():
     tap = Tap()
     tap.run("packet files", whole, "--pcap")
@@ -167,6 +177,11 @@ def main():
     tap.run("--seconds 0", bad_option, ["--seconds", "0"], "--seconds 0:")
     tap.run("--seconds x", bad_option, ["--seconds", "x"], "--seconds x:")
     tap.run("--seconds", bad_option, ["--seconds"], "--seconds needs")
+    for arguments in (["--pcap", "--seconds", "1"], ["--seconds=1", "--pcap"]):
+        tap.run(" ".join(arguments), bad_option, arguments,
+                "--seconds 1: not with --pcap")
+    tap.run("--help", help_text, "demo", "--seconds N", "--pcap")
+    tap.run("--help of tools/setup", help_text, "setup", "arm64", "debian")
     tap.run("--bogus", bad_option, ["--bogus"], "--bogus")
     tap.finish()
 
