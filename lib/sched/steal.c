@@ -26,11 +26,13 @@
 #include "sched/scheduler.h"
 
 /*
- * Tasks of an inject queue that a worker takes at a time, if there are as many, though
- * its own queue is full. Smaller: they wait for longer beside many that are always
- * runnable. Larger: more of those that are in the queue go to the inject queue instead.
+ * Of the turns from one look at the inject queues to the next, the part for which tasks
+ * are taken though the worker's own queue is full; and the most. Fewer: they wait for
+ * longer beside many that are always runnable. More: more of those that are in the
+ * queue go to the inject queue instead.
  */
-#define TAKE_LEAST (RUN_QUEUE_SIZE / 8u)
+#define TAKE_PART 4u
+#define TAKE_MOST (RUN_QUEUE_SIZE / 8u)
 
 /* Tasks in a node's inject queue that another node's workers take some of. */
 unsigned int
@@ -97,10 +99,11 @@ static unsigned int
 fitting(const struct core *c, unsigned int n)
 {
 	unsigned int room = weir__run_queue_room_owner(&worker_of(c)->queue);
+	unsigned int least = RTE_MIN(c->inject_interval / TAKE_PART, TAKE_MOST);
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
-	return RTE_MIN(n, RTE_MAX(room / 2 + 1, TAKE_LEAST));
+	return RTE_MIN(n, RTE_MAX(room / 2 + 1, least));
 }
 
 static unsigned int

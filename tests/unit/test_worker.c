@@ -467,8 +467,9 @@ counts_are_exact_after_shutdown(void **state)
 	weir_runtime_stats_get(rig.rt, &stats);
 	assert_int_equal(stats.workers, weir_runtime_nb_workers(rig.rt));
 	assert_int_equal(stats.spawned, n);
-	assert_int_equal(stats.remote_schedules, n);
-	assert_int_equal(sum.injected, n);
+	/* Some more than once: a full queue gives back what it has. */
+	assert_true(stats.remote_schedules >= n);
+	assert_int_equal(sum.injected, stats.remote_schedules);
 	assert_int_equal(sum.polls, n);
 	assert_int_equal(sum.steals, steal_matrix());
 	assert_int_equal(stats.live_tasks, 0);
