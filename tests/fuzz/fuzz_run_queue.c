@@ -135,7 +135,8 @@ push(unsigned int i)
 	struct task *t = &tasks[nb_tasks++], *expected[HALF + 1];
 	struct task *overflow[RUN_QUEUE_OVERFLOW];
 	struct model *m = &models[i];
-	unsigned int n = 0, k, got = 0;
+	unsigned int n = 0, k, got = 0, more = 0, used;
+	bool full;
 
 	if (!run_queue_push_owner(&queues[i], t))
 		got = weir__run_queue_push_owner(&queues[i], t, overflow);
@@ -144,16 +145,20 @@ push(unsigned int i)
 		model_take(m, n, expected);
 		m->batch = 0;
 		m->holds = false;
-	}
-	if (model_room(m) > 0) {
-		m->tasks[m->n++] = t;
-	} else {
-		if (m->lag == 0) {
-			n = HALF;
-			model_take(m, n, expected);
+		/* With the batch, the older half. */
+		used = RUN_QUEUE_SIZE - model_room(m);
+		if (m->lag == 0 && used > HALF &&
+		    (n > 0 || used == RUN_QUEUE_SIZE)) {
+			more = used - HALF;
+			model_take(m, more, expected + n);
+			n += more;
 		}
-		expected[n++] = t;
 	}
+	full = more > 0 || model_room(m) == 0;
+	if (full)
+		expected[n++] = t;
+	else
+		m->tasks[m->n++] = t;
 	fuzz_check(got == n);
 	for (k = 0; k < n; k++)
 		fuzz_check(overflow[k] == expected[k]);
