@@ -205,7 +205,10 @@ claim_batch(struct run_queue *q, uint32_t *first)
 	uint32_t limit = atomic_u32_load(&q->limit, ACQUIRE), end = limit;
 	uint32_t next = atomic_u32_load(&q->next, RELAXED), n = limit - next;
 
-	/* One of the two may be of an older batch: then they are farther apart (R9). */
+	/*
+	 * One of the two may be older: then they are farther apart (R9), or next will
+	 * be seen to have changed.
+	 */
 	if (n == 0 || n >= RUN_QUEUE_BATCH ||
 	    !atomic_u32_cas(&q->limit, &limit, next, RELAXED, RELAXED))
 		return 0;

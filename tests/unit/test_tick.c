@@ -475,8 +475,8 @@ done_at_once(struct weir_context *ctx, void *state)
 
 static struct atomic_u32 full;
 static struct atomic_u32 go_on;
-static uint32_t
-	interval; /* of looks at the inject queues behind it; 0: as it is */
+/* Of looks at the inject queues behind it. */
+static uint32_t interval;
 
 /* Fills its worker's queue, and stays. */
 static int
@@ -489,82 +489,62 @@ fill_queue(struct weir_context *ctx, void *state)
 
 	while (weir__run_queue_room_owner(&worker_of(weir__core)->queue) > 0)
 		weir_task_spawn_detached(rt, &ops, NULL, NULL);
-	if (interval != 0) {
-		ctx->core->inject_interval = interval;
-		ctx->core->next_inject = core_tick(ctx->core) + 1;
-	}
+	ctx->core->inject_interval = interval;
+	ctx->core->next_inject = core_tick(ctx->core) + 1;
 	rig_set(&full, 1);
 	rig_wait_until(rig_get(&go_on));
 	return WEIR_DONE;
+}
+
+/* How many a worker takes at its first look, of INJECTED that come meanwhile. */
+static uint32_t
+take_beside_a_full_queue(const struct weir_spawn_attr *attr, uint32_t looks)
+{
+	static const struct weir_task_ops fill_ops = {
+		.name = "fill",
+		.poll = fill_queue,
+	};
+	static const struct weir_task_ops ops = {
+		.name = "look",
+		.poll = look_at_batch,
+	};
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&batch, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	interval = looks;
+	rig_options(&o, 1);
+	o.inject_interval = 2;
+	start(&o);
+	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+	for (i = 0; i < INJECTED; i++)
+		weir_task_spawn_detached(rt, &ops, NULL, attr);
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&batch) != 0);
+	rig_runtime_free(rt);
+	/* Less the one that has filled the queue. */
+	return rig_get(&batch) - 1;
 }
 
 /* They do not go there. */
 static void
 worker_takes_all_of_its_inbox_beside_a_full_queue(void **state)
 {
-	static const struct weir_task_ops fill_ops = {
-		.name = "fill",
-		.poll = fill_queue,
-	};
-	static const struct weir_task_ops ops = {
-		.name = "look",
-		.poll = look_at_batch,
-	};
 	const struct weir_spawn_attr bound = {
 		.affinity = WEIR_AFFINITY_WORKER,
 	};
-	struct weir_options o;
-	unsigned int i;
 
-	rig_set(&batch, 0);
-	rig_set(&full, 0);
-	rig_set(&go_on, 0);
-	rig_options(&o, 1);
-	o.inject_interval = 2;
-	start(&o);
-	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
-	rig_wait_until(rig_get(&full));
-	for (i = 0; i < INJECTED; i++)
-		weir_task_spawn_detached(rt, &ops, NULL, &bound);
-	rig_set(&go_on, 1);
-	rig_wait_until(rig_get(&batch) != 0);
-	rig_runtime_free(rt);
-	/* And the one that has filled the queue. */
-	assert_int_equal(rig_get(&batch), INJECTED + 1);
+	assert_int_equal(take_beside_a_full_queue(&bound, 2), INJECTED);
 }
 
 /* However full it stays: else more could come than are taken. */
 static void
 worker_takes_some_of_the_inject_queue_beside_a_full_queue(void **state)
 {
-	static const struct weir_task_ops fill_ops = {
-		.name = "fill",
-		.poll = fill_queue,
-	};
-	static const struct weir_task_ops ops = {
-		.name = "look",
-		.poll = look_at_batch,
-	};
-	struct weir_options o;
-	unsigned int i;
-
-	rig_set(&batch, 0);
-	rig_set(&full, 0);
-	rig_set(&go_on, 0);
-	rig_options(&o, 1);
-	o.inject_interval = 2;
-	interval = 100;
-	start(&o);
-	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
-	rig_wait_until(rig_get(&full));
-	for (i = 0; i < INJECTED; i++)
-		weir_task_spawn_detached(rt, &ops, NULL, NULL);
-	rig_set(&go_on, 1);
-	rig_wait_until(rig_get(&batch) != 0);
-	rig_runtime_free(rt);
-	interval = 0;
-	/* And the one that has filled the queue. */
-	assert_in_range(rig_get(&batch), 100 / 4 + 1, INJECTED + 1);
+	assert_in_range(take_beside_a_full_queue(NULL, 100), 100 / 4, INJECTED);
 }
 
 int
