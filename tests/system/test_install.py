@@ -6,6 +6,7 @@ installed from.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,26 @@ def static(installed):
     installed.hello(installed.build(*libs, "-lnuma", "-lpthread"))
 
 
+def manual_of(installed, name, *help_option):
+    """Each option that the program's help has is in its manual, and no other."""
+    program = os.path.join(find(installed.folder, name), name)
+    helped = run(program, *help_option, env=installed.env)
+    check(f"usage: {program}" in helped or f"usage: {name}" in helped,
+          f"no help: {helped}")
+    folder = find(installed.folder, f"{name}.1")
+    check(folder.endswith("/man1"), "the manual is in no folder of manuals")
+    with open(os.path.join(folder, f"{name}.1"), encoding="utf-8") as file:
+        written = set(re.findall(r"^\.It Fl Fl ([a-z-]+)", file.read(),
+                                 re.MULTILINE))
+    options = set(re.findall(r"^ +--([a-z-]+)", helped, re.MULTILINE))
+    differ = (options ^ written) - {"help"}
+    check(len(options) > 2 and not differ, f"in one of both: {differ}")
+
+
+def testpmd(installed):
+    manual_of(installed, "weir-testpmd", "--", "--help")
+
+
 def lcores_tool(installed):
     """It runs where it was installed, and its manual is there."""
     program = os.path.join(find(installed.folder, "weir-lcores"), "weir-lcores")
@@ -82,14 +103,12 @@ def lcores_tool(installed):
 
 def top_tool(installed):
     """It goes by the name under which it was installed."""
+    manual_of(installed, "weir-top", "--help")
     program = os.path.join(find(installed.folder, "weir-top"), "weir-top")
-    check("usage: weir-top" in run(program, "--help"), "no help")
     done = subprocess.run([program, "--bogus"], capture_output=True, text=True,
                           timeout=60)
     check(done.returncode == 2 and done.stderr.startswith("weir-top: "),
           f"exit {done.returncode}: {done.stderr}")
-    check(find(installed.folder, "weir-top.1").endswith("/man1"),
-          "the manual is in no folder of manuals")
 
 
 def main():
@@ -100,6 +119,7 @@ def main():
         installed = Installed(build, folder)
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
+        tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
     tap.finish()
