@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A bounded rte_ring, and behind it an unbounded list for when it is full. An
- * inbox has the list alone: two cache lines cross to another worker then, the
- * list's top and the task's own, each once, and not those of a ring's two ends and
- * entry. A ring serves those better who take a few of many each.
+ * A bounded rte_ring, and behind it an unbounded list for when it is full. A ring
+ * serves those well who take a few of many each.
  *
  * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
  * synchronization modes"), with the largest head-tail distance: a thread that
@@ -54,8 +52,6 @@ weir__inject_init(struct inject *q, const char *name, unsigned int size,
 	atomic_u32_store(&q->stashed, 0, RELAXED);
 	atomic_u64_store(&q->popped, 0, RELAXED);
 	q->stash = NULL;
-	if (size == 0)
-		return 0;
 	q->ring = rte_ring_create(name, size, (int)socket,
 				  RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
 	if (q->ring == NULL)
@@ -108,11 +104,7 @@ last_of(struct task *first)
 static void
 push_batch(struct inject *q, struct task *first, struct task *last)
 {
-	/*
-	 * That it is empty is a guess, and mostly right where the popper waits. A look
-	 * would have the line come twice: to be read, and then to be written.
-	 */
-	void *top = NULL;
+	void *top = atomic_ptr_load(&q->spill, RELAXED);
 
 	do {
 		last->next = top;
@@ -161,7 +153,7 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 		return true;
 	if (unlikely(atomic_u32_load(&q->state, RELAXED) != INJECT_OPEN))
 		return false;
-	if (q->ring != NULL && !inject_has_spilled(q))
+	if (!inject_has_spilled(q))
 		done = push_ring(q, tasks, n);
 	/*
 	 * [inject:F1] pairs with the fence in finish: either finish's drain
@@ -217,11 +209,9 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
 {
-	unsigned int got = 0, i;
+	unsigned int got, i;
 
-	if (q->ring != NULL)
-		got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n,
-						    NULL);
+	got = rte_ring_mc_rts_dequeue_burst(q->ring, (void **)tasks, n, NULL);
 	for (i = 0; i < got; i++)
 		race_acquire(&tasks[i]->next); /* the ring */
 	if (got < n && inject_has_spilled(q))
@@ -235,8 +225,7 @@ weir__inject_len(const struct inject *q)
 	uint64_t popped = atomic_u64_load(&q->popped, RELAXED);
 	int64_t n = (int64_t)(atomic_u64_load(&q->pushed, RELAXED) - popped);
 
-	return (n > 0 ? (unsigned int)n : 0) +
-	       (q->ring != NULL ? rte_ring_count(q->ring) : 0);
+	return (n > 0 ? (unsigned int)n : 0) + rte_ring_count(q->ring);
 }
 
 void

@@ -4,8 +4,8 @@
 #define QUEUE_INJECT_H
 
 /*
- * Where work from outside a worker, and overflow, goes: one for each node, and
- * a private one, its inbox, for each worker. See inject.c.
+ * Where work from outside a node's workers, and their overflow, goes: one for each node.
+ * See inject.c.
  */
 
 #include <rte_prefetch.h>
@@ -22,10 +22,10 @@ enum inject_state {
 
 struct inject {
 	/* Read by all, written by shutdown. */
-	struct rte_ring *ring; /* NULL: all are spilled */
+	struct rte_ring *ring;
 	struct atomic_u32 state;
 
-	/* Written when the ring is full or there is none, and when it is taken. */
+	/* Written when the ring is full, and when it is taken. */
 	struct atomic_ptr spill weir_cache_aligned;
 
 	/* Written by pushers onto the list only. */
@@ -39,10 +39,7 @@ struct inject {
 	struct task *stash; /* a chain, oldest first */
 };
 
-/*
- * Returns 0 or -errno. size: entries of the ring, a power of two; 0: no ring,
- * for an inbox.
- */
+/* Returns 0 or -errno. size: entries of the ring, a power of two. */
 int
 weir__inject_init(struct inject *q, const char *name, unsigned int size,
 		  unsigned int socket);
@@ -77,8 +74,7 @@ inject_has_spilled(const struct inject *q)
 static inline bool
 inject_pending(const struct inject *q)
 {
-	return (q->ring != NULL && !rte_ring_empty(q->ring)) ||
-	       inject_has_spilled(q);
+	return !rte_ring_empty(q->ring) || inject_has_spilled(q);
 }
 
 /* Entries, as far as they are counted (I5); at once old. Any thread. */

@@ -52,13 +52,6 @@
 #define LINGER_AFTER 2
 
 /*
- * Looks at its inbox between two polls of a worker that lingers, instead of a pause,
- * which many CPUs make as long as what is waited for. Smaller: what others send waits
- * for a poll. Larger: sources wait for more looks.
- */
-#define LINGER_LOOKS 8
-
-/*
  * So many max_poll_gap late it looks after its neighbours. Smaller: it takes a line
  * from those who are at work more often. Larger: who gets stuck waits longer.
  */
@@ -69,7 +62,7 @@ has_tasks(const struct core *c)
 {
 	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
 	       run_queue_len_owner(&worker_of(c)->queue) > 0 ||
-	       inject_pending(&worker_of(c)->inbox);
+	       inbox_pending(&worker_of(c)->inbox);
 }
 
 /*
@@ -256,19 +249,6 @@ end_wait(struct core *c, uint64_t begin)
 	tell_of_queued(c);
 }
 
-/* What others send to a worker that lingers comes here. */
-static bool
-watch_inbox(const struct worker *w)
-{
-	unsigned int i;
-
-	for (i = 0; i < LINGER_LOOKS; i++)
-		if (inject_pending(&w->inbox))
-			return true;
-	atomic_spin();
-	return false;
-}
-
 /* Looks after those who are stuck, when it is time. True: there is something to run. */
 static bool
 rescue_others(struct core *c)
@@ -310,7 +290,8 @@ weir__linger(struct core *c)
 	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
 		if (rte_is_power_of_2(n) && weir__work_pending(w))
 			break;
-		found = watch_inbox(w) || poll_waiting(c);
+		atomic_spin();
+		found = poll_waiting(c);
 	}
 	core_looked(c, core_tick(c) + 1);
 	end_wait(c, begin);

@@ -77,7 +77,6 @@ free_worker(struct worker *w)
 	weir__cell_cache_fini(&w->core.cells);
 	weir__handoff_fini(&w->handoff);
 	weir__sleeper_fini(&w->sleeper);
-	weir__inject_fini(&w->inbox);
 	weir__source_set_fini(&w->sources);
 	weir__timing_fini(w);
 	rte_free(w->steals_from);
@@ -110,6 +109,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	weir__handoff_init(&w->handoff);
 	atomic_u32_store(&w->park, rt->options.park, RELAXED);
 	weir__run_queue_init(&w->queue, rt->nb_workers == 1, rt->membarrier);
+	weir__inbox_init(&w->inbox);
 	weir__timers_init(&w->timers, &rt->clock);
 	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
 			      node->id);
@@ -121,8 +121,7 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
 	init_core(w, seed);
 	if (rc < 0 || w->victims == NULL || w->tier_end == NULL ||
-	    w->steals_from == NULL || weir__timing_init(w) < 0 ||
-	    weir__inject_init(&w->inbox, NULL, 0, node->id) < 0) {
+	    w->steals_from == NULL || weir__timing_init(w) < 0) {
 		free_worker(w);
 		return NULL;
 	}

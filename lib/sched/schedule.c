@@ -118,10 +118,7 @@ count_remote(struct node *node, unsigned int n)
 		atomic_u64_fetch_add(&node->outside_schedules, n, RELAXED);
 }
 
-/*
- * Pushes to an inject queue of the node or of one of its workers, or drops the
- * notifications if it is closed.
- */
+/* Pushes to a node's inject queue, or drops the notifications if it is closed. */
 void
 weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
 	     unsigned int n)
@@ -334,8 +331,13 @@ schedule_here(struct core *c, struct task *t, struct task *spawned)
 static void
 schedule_bound(struct worker *w, struct task *t)
 {
-	weir__inject(w->node, &w->inbox, &t, 1);
-	/* [workers:F1] [sleep:F1] the fence of both is in the push. */
+	WEIR_ASSERT(!task_is_kept(t), "N2");
+	if (unlikely(!weir__inbox_send(&w->inbox, t))) {
+		weir__task_drop_notification(t);
+		return;
+	}
+	count_remote(w->node, 1);
+	/* [workers:F1] [sleep:F1] the fence of both is in that. */
 	sleeper_call(&w->sleeper, RELAXED);
 	if (unlikely(atomic_u32_load(&w->successor, RELAXED) != 0))
 		weir__forward_inbox(w);

@@ -22,6 +22,7 @@
 #include "metrics/trace.h"
 #include "park/sleeper.h"
 #include "park/source.h"
+#include "queue/inbox.h"
 #include "queue/inject.h"
 #include "queue/run_queue.h"
 #include "sched/blocking.h"
@@ -96,7 +97,6 @@ struct core {
 	bool lifo_slot;	       /* weir_options.lifo_slot */
 	bool behind_from_slot; /* so did the one that looks again behind it */
 	bool local_first;      /* bound tasks have the next turn */
-	bool shared_first;     /* so has the node's inject queue */
 	bool far_first;	   /* so have inject queues of nodes without workers */
 	uint16_t deserted; /* where the last task of those was, by nearness */
 	/*
@@ -154,7 +154,7 @@ struct worker {
 
 	struct handoff handoff;
 	struct source_set sources;
-	struct inject inbox;
+	struct inbox inbox;
 	struct counters counters;
 	uint64_t id_base; /* of the tasks that it spawns */
 	struct owned_count live;

@@ -50,8 +50,6 @@ close_all(struct weir_runtime *rt)
 	for (i = 0; i < rt->nb_nodes; i++)
 		weir__inject_close(&rt->nodes[i]->inject);
 	for (i = 0; i < rt->nb_workers; i++)
-		weir__inject_close(&rt->workers[i]->inbox);
-	for (i = 0; i < rt->nb_workers; i++)
 		/* [attention:A1] no task begins behind the call (owned.c, O2). */
 		weir__worker_call(rt->workers[i], ATTENTION_STOP);
 }
@@ -80,7 +78,7 @@ empty_worker(struct worker *w)
 	drop_chain(&c->deferred);
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		weir__task_drop_notification(t);
-	weir__inject_finish(&w->inbox);
+	weir__inbox_close(&w->inbox);
 }
 
 static uint64_t
@@ -94,7 +92,7 @@ entries_left(const struct weir_runtime *rt)
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *w = rt->workers[i];
 
-		n += weir__inject_len(&w->inbox);
+		n += weir__inbox_len(&w->inbox);
 		n += weir__run_queue_len_any(&w->queue);
 		n += run_queue_batch(&w->queue);
 		n += w->core.local.n + w->core.deferred.n;

@@ -103,7 +103,7 @@ weir_runtime_snapshot(const struct weir_runtime *rt,
 		stats->polls += one.polls;
 		stats->forced_yields += one.forced_yields;
 		stats->remote_schedules += one.remote_schedules;
-		stats->inject_depth += weir__inject_len(&rt->workers[i]->inbox);
+		stats->inject_depth += weir__inbox_len(&rt->workers[i]->inbox);
 		if (i < n)
 			workers[i] = one;
 	}

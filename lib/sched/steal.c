@@ -138,21 +138,15 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	return tasks[0];
 }
 
-/* Of what came to this worker alone, and needs no room in its run queue. */
-static struct task *
+/* What came to this worker alone goes to its chain. Returns whether there was any. */
+static bool
 take_inbox(struct core *c)
 {
-	struct task *tasks[RUN_QUEUE_SIZE / 2];
-	unsigned int i, n;
+	struct worker *w = worker_of(c);
+	unsigned int n = weir__inbox_take_owner(&w->inbox, &c->local);
 
-	if (!inject_pending(&worker_of(c)->inbox))
-		return NULL;
-	n = pop(c, &worker_of(c)->inbox, RTE_DIM(tasks), tasks);
-	if (n == 0)
-		return NULL;
-	for (i = 1; i < n; i++)
-		weir__schedule_back(c, tasks[i]);
-	return tasks[0];
+	counter_add(&w->counters, injected, n);
+	return n > 0;
 }
 
 static struct task *
@@ -163,21 +157,22 @@ take_shared(struct core *c)
 	return take_batch(c, &node->inject, idle_workers(&node->idle));
 }
 
-/* Inbox and inject queue take turns, so that neither starves the other. */
+/*
+ * What was in the inbox has every other turn from then on, so the inject queue's has
+ * this one.
+ */
 struct task *
 weir__take_inject(struct core *c)
 {
 	const struct worker *w = worker_of(c);
-	struct task *t;
+	bool came = unlikely(inbox_pending(&w->inbox)) && take_inbox(c);
+	struct task *t = NULL;
 
-	/* What follows has arrays of tasks, and most looks are in vain. */
-	if (likely(!inject_pending(&w->inbox) &&
-		   !inject_pending(&w->node->inject)))
-		return NULL;
-	c->shared_first = !c->shared_first;
-	t = c->shared_first ? take_shared(c) : take_inbox(c);
-	if (t == NULL)
-		t = c->shared_first ? take_inbox(c) : take_shared(c);
+	/* What follows has an array of tasks, and most looks are in vain. */
+	if (unlikely(inject_pending(&w->node->inject)))
+		t = take_shared(c);
+	if (t == NULL && came)
+		t = task_chain_pop(&c->local);
 	return t;
 }
 

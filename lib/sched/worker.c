@@ -11,7 +11,7 @@
  *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed or
  *    looked behind meanwhile, the inject queues come first every
  *    inject_interval ticks, those of nodes without workers every other time and
- *    by turns, and the local chain has every other turn.
+ *    by turns, and the local chain, where the inbox goes, has every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
  *    to read it would be a good part of each.
@@ -523,6 +523,25 @@ look(struct core *c)
 	return inject ? take_first(c) : NULL;
 }
 
+/* What a short wait has ended with: what was sent here, if it is nothing of its own. */
+static struct task *
+take_waited(struct core *c)
+{
+	struct task *t = take_local(c);
+
+	return t != NULL ? t : weir__take_inject(c);
+}
+
+static struct task *
+search_or_park(struct core *c)
+{
+	struct task *t = weir__search(c);
+
+	if (t == NULL)
+		weir__park(c);
+	return t;
+}
+
 /* Nothing is queued here. NULL: there was nothing to be found either. */
 static __rte_noinline struct task *
 look_around(struct core *c)
@@ -542,11 +561,10 @@ look_around(struct core *c)
 		maintenance(c, c->now);
 		t = take_local(c);
 	}
-	if (t == NULL && (c->searching || !weir__linger(c))) {
-		t = weir__search(c);
-		if (t == NULL)
-			weir__park(c);
-	}
+	if (t == NULL && !c->searching && weir__linger(c))
+		t = take_waited(c);
+	else if (t == NULL)
+		t = search_or_park(c);
 	c->looking = false;
 	return t;
 }

@@ -55,12 +55,13 @@ weir__worker_for(const struct weir_runtime *rt, unsigned int index)
 void
 weir__forward_inbox(struct worker *w)
 {
-	struct task *tasks[32];
-	unsigned int i, n;
+	struct task_chain left;
+	struct task *t;
 
-	while ((n = weir__inject_pop(&w->inbox, tasks, RTE_DIM(tasks))) > 0)
-		for (i = 0; i < n; i++)
-			weir__place(tasks[i]);
+	task_chain_init(&left);
+	weir__inbox_take_any(&w->inbox, &left);
+	while ((t = task_chain_pop(&left)) != NULL)
+		weir__place(t);
 }
 
 /* What only the worker itself can move. */
@@ -83,7 +84,7 @@ move_tasks(struct core *c)
 		weir__place(t);
 	weir__timers_move(&w->timers, &successor->timers);
 	/*
-	 * [workers:F1] pairs with the fence in inject push: a pusher whose entry
+	 * [workers:F1] pairs with the fence behind a send to the inbox: a sender whose task
 	 * is not seen here sees the successor. Without it both could look too
 	 * early, and the task would never run (G1). [sleep:F1] And the timers are
 	 * there before we look whether the successor sleeps.

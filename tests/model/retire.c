@@ -125,7 +125,7 @@ MODEL(retire_push, "a bound task is pushed while its worker retires", 3, 3)
 	model_thread("worker 0", retire_0, NULL);
 	spawn_for_0(0);
 	model_join_all();
-	model_check(weir__inject_len(&rt->workers[0]->inbox) == 0);
+	model_check(weir__inbox_len(&rt->workers[0]->inbox) == 0);
 	model_check(idle_workers(&rt->nodes[0]->idle) == 1);
 	end();
 	model_check(task_logs[0].polls == 1 && task_logs[0].worker == 1);

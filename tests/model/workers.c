@@ -111,7 +111,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	w->sources.closed = false;
 	weir__run_queue_init(&w->queue, false, false);
 	weir__timers_init(&w->timers, &workers_rt->clock);
-	weir__inject_init(&w->inbox, NULL, 0, 0);
+	weir__inbox_init(&w->inbox);
 	rte_rcu_qsbr_thread_register(workers_rt->sources.qsbr, i);
 }
 

@@ -463,7 +463,20 @@ spending_more_than_is_left_spends_it_all(void **state)
 static struct atomic_u32 hog_polls;
 /* Set once the task that is put aside is there. */
 static struct atomic_u32 hog_limit;
-static const struct inject *fed;
+/* Entries of the queue that is never to be empty. */
+static unsigned int (*nb_fed)(void);
+
+static unsigned int
+nb_injected(void)
+{
+	return weir__inject_len(&rig.rt->nodes[0]->inject);
+}
+
+static unsigned int
+nb_in_inbox(void)
+{
+	return weir__inbox_len(&rig.rt->workers[0]->inbox);
+}
 
 static bool
 hogs_are_over(void)
@@ -475,7 +488,7 @@ hogs_are_over(void)
 static int
 hog(struct weir_context *ctx, void *state)
 {
-	rig_wait_until(weir__inject_len(fed) > 0 || hogs_are_over());
+	rig_wait_until(nb_fed() > 0 || hogs_are_over());
 	rig_add(&hog_polls, 1);
 	if (hogs_are_over())
 		return WEIR_DONE;
@@ -495,11 +508,10 @@ feed(void *arg)
 		.poll = plain,
 	};
 
-	rig_wait_until(
-		hogs_are_over() ||
-		(weir__inject_len(fed) == 0 &&
-		 (weir_join_detach(weir_task_spawn(rig.rt, &ops, &t, attr)),
-		  false)));
+	rig_wait_until(hogs_are_over() ||
+		       (nb_fed() == 0 && (weir_join_detach(weir_task_spawn(
+						  rig.rt, &ops, &t, attr)),
+					  false)));
 	return NULL;
 }
 
@@ -574,7 +586,7 @@ bound_task_runs_beside_full_queues(void **state)
 
 	for (interval = 2; interval <= 5; interval++) {
 		start_interval(interval);
-		fed = &rig.rt->nodes[0]->inject;
+		nb_fed = nb_injected;
 		polls = polls_beside_hogs(&ops, &bound, NULL);
 		print_message("# interval %u: after %u polls\n", interval,
 			      polls);
@@ -597,7 +609,7 @@ outside_task_runs_beside_a_full_inbox(void **state)
 
 	for (interval = 2; interval <= 5; interval++) {
 		start_interval(interval);
-		fed = &rig.rt->workers[0]->inbox;
+		nb_fed = nb_in_inbox;
 		polls = polls_beside_hogs(&ops, NULL, &bound);
 		print_message("# interval %u: after %u polls\n", interval,
 			      polls);

@@ -105,12 +105,15 @@ spilling_keeps_order(void **state)
 	free(tasks);
 }
 
-/* Pushes those at such lines of memory at once, and pops them. */
+/*
+ * Pushes those at such lines of memory at once, and pops them. All of them go to the
+ * list, since one task fills the ring.
+ */
 static void
-push_at(struct inject *q, char *memory, const unsigned int *lines,
-	unsigned int n)
+push_at(struct inject *q, struct task *filler, char *memory,
+	const unsigned int *lines, unsigned int n)
 {
-	struct task *burst[2 * RING];
+	struct task *burst[2 * RING], *first;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
@@ -119,7 +122,10 @@ push_at(struct inject *q, char *memory, const unsigned int *lines,
 		memset(burst[i], 0, offsetof(struct task, bytes));
 		atomic_u64_store(&burst[i]->id, i, RELAXED);
 	}
+	assert_true(weir__inject_push(q, &filler, 1));
 	assert_true(weir__inject_push(q, burst, n));
+	assert_int_equal(weir__inject_pop(q, &first, 1), 1);
+	assert_ptr_equal(first, filler);
 	expect_pops(q, 0, n, n);
 	expect_empty(q);
 }
@@ -139,6 +145,7 @@ tasks_that_lie_apart_keep_their_order(void **state)
 					  { MIDDLE, MIDDLE - REACH - 2 } };
 	unsigned int lines[2 * RING], i, j, k, line;
 	struct rand_state r;
+	struct task *filler;
 	struct inject q;
 	char *memory;
 
@@ -146,10 +153,10 @@ tasks_that_lie_apart_keep_their_order(void **state)
 	memory =
 		aligned_alloc(WEIR_CACHE_LINE, (size_t)LINES * WEIR_CACHE_LINE);
 	assert_non_null(memory);
-	/* No ring: all of them go to the list. */
-	assert_int_equal(weir__inject_init(&q, NULL, 0, 0), 0);
+	filler = rig_tasks(1);
+	assert_int_equal(weir__inject_init(&q, "full", 2, 0), 0);
 	for (i = 0; i < RTE_DIM(pairs); i++)
-		push_at(&q, memory, pairs[i], 2);
+		push_at(&q, filler, memory, pairs[i], 2);
 	for (k = 0; k < 1000; k++) {
 		/* Each in a part of its own, so that no two are the same. */
 		for (i = 0; i < RTE_DIM(lines); i++)
@@ -161,9 +168,11 @@ tasks_that_lie_apart_keep_their_order(void **state)
 			lines[i] = lines[j];
 			lines[j] = line;
 		}
-		push_at(&q, memory, lines, 1 + rand_below(&r, RTE_DIM(lines)));
+		push_at(&q, filler, memory, lines,
+			1 + rand_below(&r, RTE_DIM(lines)));
 	}
 	weir__inject_fini(&q);
+	free(filler);
 	free(memory);
 }
 

@@ -82,11 +82,8 @@ __wrap_weir__inject_finish(struct inject *q);
 void
 __wrap_weir__inject_finish(struct inject *q)
 {
-	void *t = NULL;
+	void *t = atomic_ptr_exchange(&late_task, NULL, ACQ_REL);
 
-	/* An inbox has none. */
-	if (q->ring != NULL)
-		t = atomic_ptr_exchange(&late_task, NULL, ACQ_REL);
 	__real_weir__inject_finish(q);
 	if (t != NULL) {
 		rte_ring_enqueue(q->ring, t);
