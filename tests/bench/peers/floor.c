@@ -40,7 +40,11 @@
 #define LEAST_NS UINT64_C(100000000)
 #define RANGE_NS UINT64_C(900000000)
 #define WAITERS 1000000u
-#define SPINS 100000u
+#define SPINS 99968u /* whole bunches */
+#define BUNCH 64u
+#define AHEAD 4u
+#define FAN_ROUNDS 9u
+#define SEED UINT64_C(88172645463325252)
 #define SPIN_STEPS 470u
 #define WAKES 100000u
 #define ROUNDS_NS UINT64_C(400000000)
@@ -428,57 +432,160 @@ memory(void)
 	return each;
 }
 
-struct share {
-	struct cell *cells;
-	unsigned int n;
-	bool tasks;
-};
-
-/* A share of the work, as it is or as tasks, all of which are there before. */
-static void *
-spin_share(void *arg)
+static inline void
+pause_cpu(void)
 {
-	struct share *s = arg;
-	volatile uint64_t x = 88172645463325252;
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Of those that this program may use. */
+static void
+run_on_nth_cpu(unsigned int nth)
+{
+	cpu_set_t all, one;
+	int cpu;
+
+	if (sched_getaffinity(getpid(), sizeof(all), &all) < 0)
+		exit(1);
+	nth %= (unsigned int)CPU_COUNT(&all);
+	CPU_ZERO(&one);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && nth-- == 0)
+			CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+		exit(1);
+}
+
+static struct cell *fan;
+/* How many of them there are; how many have been taken, and how many have ended. */
+static _Alignas(128) atomic_uint made;
+static _Alignas(128) atomic_uint taken;
+static _Alignas(128) atomic_uint ended;
+/* Workers that have come to the begin of a round. Of all rounds, as all of these. */
+static _Alignas(128) atomic_uint ready;
+static unsigned int nb_workers;
+static double took[FAN_ROUNDS]; /* ns */
+
+static uint64_t
+spin_for(struct cell *c, uint64_t x)
+{
 	unsigned int i;
 
-	for (i = 0; s->tasks && i < s->n; i++)
-		begin(&s->cells[i]);
-	for (i = 0; i < s->n; i++) {
-		if (s->tasks)
-			run(&s->cells[i]);
+	for (i = 0; i < BUNCH; i++) {
+		if (c != NULL)
+			run(&c[i]);
 		x = spin(x, SPIN_STEPS);
+	}
+	/* So that what is spun counts. */
+	if (x == 0)
+		exit(1);
+	return x;
+}
+
+/* Takes a bunch and runs it. False: there is none. */
+static bool
+run_bunch(void)
+{
+	unsigned int i = atomic_load(&taken);
+
+	do {
+		if (i == atomic_load_explicit(&made, memory_order_acquire))
+			return false;
+	} while (!atomic_compare_exchange_weak(&taken, &i, i + BUNCH));
+	spin_for(&fan[i % SPINS], SEED);
+	atomic_fetch_add(&ended, BUNCH);
+	return true;
+}
+
+static void
+run_bunches(unsigned int round)
+{
+	while (atomic_load(&ended) != (round + 1) * SPINS)
+		if (!run_bunch())
+			pause_cpu();
+}
+
+/* Has some bunches ahead of those who run them, of whom it is one. */
+static void
+make_bunches(unsigned int round)
+{
+	unsigned int n = round * SPINS, end_of_round = n + SPINS, i;
+
+	while (n < end_of_round) {
+		if (n - atomic_load(&taken) >= AHEAD * BUNCH && run_bunch())
+			continue;
+		for (i = 0; i < BUNCH; i++)
+			begin(&fan[n++ % SPINS]);
+		atomic_store_explicit(&made, n, memory_order_release);
+	}
+	run_bunches(round);
+	/* Each comes back. */
+	for (i = 0; i < SPINS; i++) {
+		(void)atomic_load_explicit(&fan[i].state, memory_order_acquire);
+		end(&fan[i]);
+	}
+}
+
+static void *
+be_worker(void *arg)
+{
+	unsigned int me = (unsigned int)(uintptr_t)arg, i;
+	uint64_t since;
+
+	run_on_nth_cpu(me);
+	for (i = 0; i < FAN_ROUNDS; i++) {
+		atomic_fetch_add(&ready, 1);
+		while (atomic_load(&ready) < (i + 1) * nb_workers)
+			pause_cpu();
+		since = now_ns();
+		if (me == 0)
+			make_bunches(i);
+		else
+			run_bunches(i);
+		if (me == 0)
+			took[i] = (double)(now_ns() - since);
 	}
 	return NULL;
 }
 
-/* What is had of two CPUs at once, of what they give one by one for the spins. */
+static double
+spin_alone(void)
+{
+	uint64_t since = now_ns(), x = SEED;
+	unsigned int i;
+
+	for (i = 0; i < SPINS; i += BUNCH)
+		x = spin_for(NULL, x);
+	return (double)(now_ns() - since);
+}
+
+/*
+ * What is had of the CPUs at once, of what one gives for the spins alone. The worker
+ * that makes the tasks is one of those that run them, and has each of them back.
+ */
 static double
 fan_out_steal(unsigned int workers)
 {
-	struct share s = { .n = SPINS / workers };
-	uint64_t since = now_ns(), alone, all;
-	struct share shares[8];
+	double alone = spin_alone();
 	pthread_t threads[8];
-	struct cell *fan;
 	unsigned int i;
 
-	spin_share(&s);
-	alone = now_ns() - since;
 	fan = aligned_alloc(_Alignof(struct cell), SPINS * sizeof(*fan));
 	if (fan == NULL)
 		exit(1);
-	memset(fan, 0, SPINS * sizeof(*fan));
-	since = now_ns();
-	for (i = 0; i < workers; i++) {
-		shares[i] = (struct share){ &fan[i * s.n], s.n, true };
-		pthread_create(&threads[i], NULL, spin_share, &shares[i]);
-	}
+	nb_workers = workers;
+	for (i = 0; i < workers; i++)
+		pthread_create(&threads[i], NULL, be_worker,
+			       (void *)(uintptr_t)i);
 	for (i = 0; i < workers; i++)
 		pthread_join(threads[i], NULL);
-	all = now_ns() - since;
 	free(fan);
-	return (double)alone / (double)all;
+	qsort(took, FAN_ROUNDS, sizeof(took[0]), by_size);
+	return alone / workers / took[FAN_ROUNDS / 2];
 }
 
 /* A task that is bound to a CPU, and the list of what others send there. */
@@ -501,52 +608,27 @@ wake(struct side *s)
 	while (!atomic_compare_exchange_weak(&s->inbox, &top, &s->task));
 }
 
-static inline void
-pause_cpu(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 /* Each turn wakes the other side. */
 static void
 take_turns(unsigned int me)
 {
 	struct side *s = &sides[me];
+	struct cell *c;
 	unsigned int i;
 
 	for (i = 0; i < WAKES; i++) {
-		/* Faster than without the pause. */
+		/* Slower with a pause. */
 		while (atomic_load_explicit(&s->inbox, memory_order_acquire) ==
 		       NULL)
-			pause_cpu();
-		atomic_exchange(&s->inbox, NULL);
-		swap(&s->task.state);
+			;
+		/* Which task it is nobody knows before. */
+		c = atomic_exchange(&s->inbox, NULL);
+		swap(&c->state);
 		atomic_store_explicit(&turn, turn + 1, memory_order_release);
 		wake(&sides[!me]);
 		/* It waits again. */
-		swap(&s->task.state);
+		swap(&c->state);
 	}
-}
-
-/* Of those that this program may use. */
-static void
-run_on_nth_cpu(unsigned int nth)
-{
-	cpu_set_t all, one;
-	int cpu;
-
-	if (sched_getaffinity(getpid(), sizeof(all), &all) < 0)
-		exit(1);
-	CPU_ZERO(&one);
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && nth-- == 0)
-			CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		exit(1);
 }
 
 static void *
