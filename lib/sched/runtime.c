@@ -387,22 +387,27 @@ log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 			o->inject_ring_size);
 }
 
-/* Which lcore runs something else already? RTE_MAX_LCORE: none. */
+/* All of them, or none: returns the one that runs something else. RTE_MAX_LCORE: all. */
 static unsigned int
-busy_lcore(const struct weir_runtime *rt)
+take_lcores(const struct weir_runtime *rt)
 {
-	unsigned int i;
+	unsigned int i, busy;
 
 	for (i = 0; i < rt->nb_active; i++)
-		if (rte_eal_get_lcore_state(rt->places[i].lcore) != WAIT)
-			return rt->places[i].lcore;
-	return RTE_MAX_LCORE;
+		if (weir__lcore_take(rt->places[i].lcore) < 0)
+			break;
+	if (i == rt->nb_active)
+		return RTE_MAX_LCORE;
+	busy = rt->places[i].lcore;
+	while (i > 0)
+		weir__lcore_leave(rt->places[--i].lcore);
+	return busy;
 }
 
 static int
 launch(struct weir_runtime *rt)
 {
-	unsigned int i, busy = busy_lcore(rt);
+	unsigned int i, busy;
 	int rc = 0;
 
 	/* EAL does not look, and two who launch could both find an lcore idle. */
@@ -411,6 +416,7 @@ launch(struct weir_runtime *rt)
 			      "lcore only\n");
 		return -EPERM;
 	}
+	busy = take_lcores(rt);
 	if (busy != RTE_MAX_LCORE) {
 		WEIR_LOG(ERR, "lcores: %u is running something else\n", busy);
 		return -EBUSY;

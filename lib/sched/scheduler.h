@@ -586,6 +586,17 @@ weir__worker_let_go(struct core *c);
 /* The worker's part of retiring. */
 void
 weir__retire_worker(struct core *c);
+/*
+ * The lcore is the caller's runtime's to launch on, until it leaves it; or -EBUSY, and
+ * something else runs there or is about to.
+ */
+int
+weir__lcore_take(unsigned int lcore);
+void
+weir__lcore_leave(unsigned int lcore);
+/* Waits for the worker's thread to be back, and leaves its lcore. */
+void
+weir__lcore_give_back(struct worker *w);
 /* Can the calling thread, and the runtime? 0, -EDEADLK or -ENOTSUP. */
 int
 weir__may_change_workers(const struct weir_runtime *rt);

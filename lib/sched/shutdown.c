@@ -189,11 +189,8 @@ give_lcores_back(struct weir_runtime *rt)
 	unsigned int i;
 
 	for (i = 0; i < rt->nb_workers && !rt->lcores_back; i++) {
-		if (!worker_active(rt->workers[i]))
-			continue;
-		rte_eal_wait_lcore(rt->places[i].lcore);
-		/* The lcore's state says that its thread is back. */
-		race_acquire(rt->workers[i]);
+		if (worker_active(rt->workers[i]))
+			weir__lcore_give_back(rt->workers[i]);
 	}
 	rt->lcores_back = true;
 }

@@ -234,6 +234,38 @@ end_change(struct weir_runtime *rt, int rc)
 	return rc;
 }
 
+/*
+ * Lcores that are some runtime's. EAL says that one is free while it is about to be
+ * launched on, which may take long, and again when its thread is back before those who
+ * wait for that have seen it; another runtime may have a place there.
+ */
+static struct lock taken[RTE_MAX_LCORE];
+
+int
+weir__lcore_take(unsigned int lcore)
+{
+	if (!lock_take(&taken[lcore]))
+		return -EBUSY;
+	if (rte_eal_get_lcore_state(lcore) == WAIT)
+		return 0;
+	weir__lcore_leave(lcore);
+	return -EBUSY;
+}
+
+void
+weir__lcore_leave(unsigned int lcore)
+{
+	lock_release(&taken[lcore]);
+}
+
+void
+weir__lcore_give_back(struct worker *w)
+{
+	rte_eal_wait_lcore(w->lcore);
+	race_acquire(w); /* the lcore's state says that its thread is back */
+	weir__lcore_leave(w->lcore);
+}
+
 static int
 retire(struct weir_runtime *rt, unsigned int worker, unsigned int successor)
 {
@@ -260,8 +292,7 @@ retire(struct weir_runtime *rt, unsigned int worker, unsigned int successor)
 	pthread_mutex_unlock(&rt->mutex);
 	if (active)
 		return -ESHUTDOWN;
-	rte_eal_wait_lcore(w->lcore);
-	race_acquire(w); /* the lcore's state says that its thread is back */
+	weir__lcore_give_back(w);
 	return 0;
 }
 
@@ -298,21 +329,12 @@ take_place(struct worker *w)
 	return active ? 0 : -ESHUTDOWN;
 }
 
-/*
- * Lcores that a worker is about to be launched on. Its runtime may wait long for that,
- * while EAL says that they are free, and another runtime may have a place on them.
- */
-static struct lock wanted[RTE_MAX_LCORE];
-
-/* With the lcore's lock. */
+/* With the lcore. */
 static int
-take_lcore(struct worker *w)
+launch(struct worker *w)
 {
-	int rc;
+	int rc = take_place(w);
 
-	if (rte_eal_get_lcore_state(w->lcore) != WAIT)
-		return -EBUSY;
-	rc = take_place(w);
 	if (rc < 0)
 		return rc;
 	/* In a shutdown too, which counts on it now. */
@@ -333,10 +355,12 @@ add(struct weir_runtime *rt, unsigned int lcore)
 	w = rt->workers[worker];
 	if (worker_active(w))
 		return -EEXIST;
-	if (!lock_take(&wanted[lcore]))
-		return -EBUSY;
-	rc = take_lcore(w);
-	lock_release(&wanted[lcore]);
+	rc = weir__lcore_take(lcore);
+	if (rc < 0)
+		return rc;
+	rc = launch(w);
+	if (rc < 0)
+		weir__lcore_leave(lcore);
 	return rc < 0 ? rc : worker;
 }
 

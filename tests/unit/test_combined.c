@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <rte_errno.h>
+#include <rte_launch.h>
 #include <rte_lcore.h>
 
 #include <weir_null.h>
@@ -402,19 +404,26 @@ others_can_have_what_is_queued_when_a_worker_comes_back(void **state)
 	assert_int_equal(rig_join(next_join, NULL), 0);
 }
 
-/* A runtime on the spare lcore, which may have that of worker 0 as well. */
+/* A runtime on one lcore, which may have another as well. */
 static struct weir_runtime *
-create_other(void)
+create_on(const char *name, unsigned int place, unsigned int spare)
 {
-	struct weir_runtime *other;
 	struct weir_options o;
 
 	rig_options(&o, 1);
-	o.name = "other";
-	o.lcores = &lcores[SPARE];
-	o.spare_lcores = &lcores[0];
+	o.name = name;
+	o.lcores = &lcores[place];
+	o.spare_lcores = &lcores[spare];
 	o.nb_spare_lcores = 1;
-	other = weir_runtime_create(&o);
+	return weir_runtime_create(&o);
+}
+
+/* On the spare lcore, and perhaps on that of worker 0. */
+static struct weir_runtime *
+create_other(void)
+{
+	struct weir_runtime *other = create_on("other", SPARE, 0);
+
 	assert_non_null(other);
 	return other;
 }
@@ -434,6 +443,8 @@ lcore_that_a_worker_comes_back_to_is_not_given_to_another(void **state)
 	assert_int_equal(rte_eal_get_lcore_state(lcores[0]), WAIT);
 	assert_int_equal(weir_worker_add(other, lcores[0]), -EBUSY);
 	assert_false(weir_worker_is_active(other, 1));
+	assert_null(create_on("third", 0, 1));
+	assert_int_equal(rte_errno, EBUSY);
 	rig_unblock(&b);
 	end(&c, 0);
 	let_run(0);
@@ -461,6 +472,56 @@ return_that_a_shutdown_overtakes_leaves_its_lcore_to_others(void **state)
 	rig_set(&b.go, 1);
 	weir_join_detach(b.joins[0]);
 	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+}
+
+/*
+ * The other runtime asks for worker 0's lcore when EAL says that it is free, before
+ * who waits for that goes on.
+ */
+static struct weir_runtime *asks;
+static int answer;
+
+int
+__real_rte_eal_wait_lcore(unsigned int lcore);
+int
+__wrap_rte_eal_wait_lcore(unsigned int lcore);
+
+int
+__wrap_rte_eal_wait_lcore(unsigned int lcore)
+{
+	struct weir_runtime *other = asks;
+
+	if (other == NULL || lcore != lcores[0])
+		return __real_rte_eal_wait_lcore(lcore);
+	asks = NULL;
+	rig_wait_until(rte_eal_get_lcore_state(lcore) == WAIT);
+	answer = weir_worker_add(other, lcore);
+	/* Else that would wait for as long as the other is there. */
+	return answer < 0 ? __real_rte_eal_wait_lcore(lcore) : 0;
+}
+
+static void
+lcore_of_a_worker_that_retires_is_not_given_to_another(void **state)
+{
+	struct weir_runtime *other = create_other();
+
+	asks = other;
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+	assert_int_equal(answer, -EBUSY);
+	assert_int_equal(weir_worker_add(other, lcores[0]), 1);
+	weir_runtime_free(other);
+}
+
+static void
+lcore_of_a_runtime_that_ends_is_not_given_to_another(void **state)
+{
+	struct weir_runtime *other = create_other();
+
+	asks = other;
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(answer, -EBUSY);
+	assert_int_equal(weir_worker_add(other, lcores[0]), 1);
+	weir_runtime_free(other);
 }
 
 static struct weir_join *long_task;
@@ -622,6 +683,8 @@ main(void)
 		TESTS(others_can_have_what_is_queued_when_a_worker_comes_back),
 		TESTS(lcore_that_a_worker_comes_back_to_is_not_given_to_another),
 		TESTS(return_that_a_shutdown_overtakes_leaves_its_lcore_to_others),
+		TESTS(lcore_of_a_worker_that_retires_is_not_given_to_another),
+		TESTS(lcore_of_a_runtime_that_ends_is_not_given_to_another),
 		TESTS(worker_that_comes_back_into_a_long_task_is_seen_to_be_stuck),
 		TESTS(shutdown_drops_bound_tasks_behind_the_one_that_runs),
 		TESTS(shutdown_overtakes_a_return),
