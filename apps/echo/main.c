@@ -18,14 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_ip.h>
 
+#include "arguments.h"
 #include "echo.h"
+#include "output.h"
 
 #define FAILED 1
 #define USAGE 2
@@ -50,18 +51,10 @@ refuse(const char *option, const char *value, const char *why)
 	return USAGE;
 }
 
-/* At the end, whoever brings it about: EAL does so after its --help. */
 static void
 flush_output(void)
 {
-	bool failed = ferror(stdout) != 0;
-
-	errno = 0;
-	if (fflush(stdout) == 0 && !failed)
-		return;
-	fprintf(stderr, "weir-echo: standard output: %s\n",
-		errno != 0 ? strerror(errno) : "cannot write");
-	_exit(FAILED);
+	output_end("weir-echo", 0);
 }
 
 static int
@@ -296,45 +289,6 @@ run(const sigset_t *signals)
 	return rc != 0 ? rc : ended;
 }
 
-/* The number of EAL's arguments, which are those before "--". */
-static int
-split_arguments(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return i;
-	return argc;
-}
-
-/* How EAL was told its lcores, last; before it moves the arguments about. */
-static const char *
-lcores_option(int argc, char **argv)
-{
-	static const char *const names[] = { "--lcores", "-l", "-c" };
-	static char option[256] = "-l/--lcores";
-	const char *value;
-	size_t length, j;
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		for (j = 0; j < RTE_DIM(names); j++) {
-			length = strlen(names[j]);
-			if (strncmp(argv[i], names[j], length) != 0)
-				continue;
-			value = argv[i] + length;
-			if (*value == '\0' && i + 1 < argc)
-				value = argv[i + 1];
-			else if (j == 0 && *value++ != '=')
-				continue;
-			snprintf(option, sizeof(option), "%s %s", names[j],
-				 value);
-		}
-	}
-	return option;
-}
-
 static int
 refuse_lcores(const char *option)
 {
@@ -360,11 +314,12 @@ refuse_eal(int error)
 static int
 start_and_run(int argc, char **argv)
 {
-	const char *lcores = lcores_option(argc, argv);
 	struct sigaction hangup;
+	char lcores[256];
 	sigset_t signals;
 	int used, rc;
 
+	argument_of_lcores(argc, argv, lcores, sizeof(lcores));
 	/* EAL's threads inherit it: one waits for them. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
@@ -391,7 +346,7 @@ start_and_run(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	int eal_argc = split_arguments(argc, argv);
+	int eal_argc = arguments_of_eal(argc, argv);
 	int rc = 0;
 
 	atexit(flush_output);

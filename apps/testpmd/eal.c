@@ -15,51 +15,26 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include "arguments.h"
 #include "eal.h"
 #include "error.h"
 
 #define MAX_VDEVS 64
 
-static char lcores_option[256] = "-l/--lcores";
+static char lcores_option[256];
 static const char *vdevs[MAX_VDEVS]; /* the values of --vdev */
 static unsigned int nb_vdevs;
-
-/*
- * The value of argv[i] when that is the named option, with "=", joined or in
- * the next argument; NULL when it is another.
- */
-static const char *
-option_value(int argc, char **argv, int i, const char *name)
-{
-	size_t length = strlen(name);
-	const char *rest = argv[i] + length;
-
-	if (strncmp(argv[i], name, length) != 0)
-		return NULL;
-	if (*rest == '\0')
-		return i + 1 < argc ? argv[i + 1] : NULL;
-	if (name[1] != '-')
-		return rest;
-	return *rest == '=' ? rest + 1 : NULL;
-}
 
 /* Before EAL starts, since it moves the arguments about. */
 static void
 note_options(int argc, char **argv)
 {
-	static const char *const names[] = { "--lcores", "-l", "-c" };
 	const char *value;
-	unsigned int j;
 	int i;
 
+	argument_of_lcores(argc, argv, lcores_option, sizeof(lcores_option));
 	for (i = 1; i < argc; i++) {
-		for (j = 0; j < RTE_DIM(names); j++) {
-			value = option_value(argc, argv, i, names[j]);
-			if (value != NULL)
-				snprintf(lcores_option, sizeof(lcores_option),
-					 "%s %s", names[j], value);
-		}
-		value = option_value(argc, argv, i, "--vdev");
+		value = argument_value(argc, argv, i, "--vdev");
 		if (value != NULL && nb_vdevs < MAX_VDEVS)
 			vdevs[nb_vdevs++] = value;
 	}

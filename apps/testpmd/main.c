@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -18,11 +17,13 @@
 #include <weir_machine.h>
 #include <weir_runtime.h>
 
+#include "arguments.h"
 #include "eal.h"
 #include "error.h"
 #include "forward.h"
 #include "map.h"
 #include "options.h"
+#include "output.h"
 #include "plan.h"
 #include "stats.h"
 #include "watch.h"
@@ -213,18 +214,10 @@ print_account(const struct account *a)
 		account_errno = errno;
 }
 
-/* At the end, whoever brings it about: EAL does so after its --help. */
 static void
 flush_output(void)
 {
-	bool failed = ferror(stdout) != 0;
-
-	errno = account_errno;
-	if (fflush(stdout) == 0 && !failed)
-		return;
-	error_line("standard output: %s",
-		   errno != 0 ? strerror(errno) : "cannot write");
-	_exit(STATUS_FAILED);
+	output_end("weir-testpmd", account_errno);
 }
 
 /* Ends the tasks. What does not end cannot be freed either. */
@@ -274,18 +267,6 @@ finish(struct testpmd *t, int status)
 	if (t->account.tasks_left != 0 || t->account.mbufs_left != 0)
 		status = STATUS_FAILED;
 	return status;
-}
-
-/* Splits the command line at "--"; returns the number of EAL's arguments. */
-static int
-split_arguments(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return i;
-	return argc;
 }
 
 static void
@@ -346,7 +327,7 @@ int
 main(int argc, char **argv)
 {
 	static struct testpmd t; /* too large for a stack */
-	int eal_argc = split_arguments(argc, argv);
+	int eal_argc = arguments_of_eal(argc, argv);
 	int own_argc = argc - eal_argc;
 	int status;
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef COMMON_OUTPUT_H
+#define COMMON_OUTPUT_H
+
+/*
+ * For atexit(): has standard output taken all that was written to it? Else a line says
+ * why not, and the process ends with 1, whoever brought its end about: EAL does so after
+ * its --help. error: the errno of a write that failed before; 0: not known.
+ */
+void
+output_end(const char *program, int error);
+
+#endif
