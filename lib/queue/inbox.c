@@ -71,29 +71,24 @@ append(struct task_chain *to, struct task *youngest)
 	return n;
 }
 
-/* Replaces what is there. NULL: there was nothing, or the inbox is closed. */
-static struct task *
-take(struct inbox *b)
+static unsigned int
+take(struct inbox *b, struct task_chain *to)
 {
 	void *top = atomic_ptr_load(&b->top, RELAXED);
 
 	do {
 		if (top == NULL || top == INBOX_CLOSED)
-			return NULL;
+			return 0;
 		/* [inbox:A1] */
 	} while (!atomic_ptr_cas(&b->top, &top, NULL, ACQUIRE, RELAXED));
-	return top;
+	return append(to, top);
 }
 
 unsigned int
 weir__inbox_take_owner(struct inbox *b, struct task_chain *to)
 {
-	struct task *youngest = take(b);
-	unsigned int n;
+	unsigned int n = take(b, to);
 
-	if (youngest == NULL)
-		return 0;
-	n = append(to, youngest);
 	atomic_u64_add_owner(&b->taken, n);
 	return n;
 }
@@ -101,12 +96,8 @@ weir__inbox_take_owner(struct inbox *b, struct task_chain *to)
 unsigned int
 weir__inbox_take_any(struct inbox *b, struct task_chain *to)
 {
-	struct task *youngest = take(b);
-	unsigned int n;
+	unsigned int n = take(b, to);
 
-	if (youngest == NULL)
-		return 0;
-	n = append(to, youngest);
 	atomic_u64_fetch_sub(&b->sent, n, RELAXED);
 	return n;
 }

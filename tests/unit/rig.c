@@ -69,6 +69,15 @@ rig_tasks(unsigned int n)
 }
 
 void
+rig_expect_refs(const struct task *tasks, unsigned int first, unsigned int end,
+		unsigned int refs)
+{
+	for (; first < end; first++)
+		assert_int_equal(state_refs(state_load(&tasks[first].state)),
+				 refs);
+}
+
+void
 rig_options(struct weir_options *o, unsigned int nb_workers)
 {
 	weir_options_init(o);

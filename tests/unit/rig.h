@@ -40,6 +40,11 @@ rig_threads(unsigned int n, void *(*thread_main)(void *), void *arg);
 struct task *
 rig_tasks(unsigned int n);
 
+/* Of those, tasks first to end - 1 have so many references each. */
+void
+rig_expect_refs(const struct task *tasks, unsigned int first, unsigned int end,
+		unsigned int refs);
+
 /* Options for small runtimes, with workers on the first lcores. */
 void
 rig_options(struct weir_options *o, unsigned int nb_workers);

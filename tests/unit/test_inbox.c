@@ -96,15 +96,6 @@ others_may_take_too(void **state)
 	free(tasks);
 }
 
-static void
-expect_refs(const struct task *tasks, unsigned int first, unsigned int end,
-	    unsigned int refs)
-{
-	for (; first < end; first++)
-		assert_int_equal(state_refs(state_load(&tasks[first].state)),
-				 refs);
-}
-
 /* B2 */
 static void
 close_drops_what_is_left_and_refuses_the_rest(void **state)
@@ -120,8 +111,8 @@ close_drops_what_is_left_and_refuses_the_rest(void **state)
 	send_each(&b, tasks, 2, 7);
 	weir__inbox_close(&b);
 	assert_int_equal(weir__inbox_len(&b), 0);
-	expect_refs(tasks, 0, 2, 2);
-	expect_refs(tasks, 2, 7, 1);
+	rig_expect_refs(tasks, 0, 2, 2);
+	rig_expect_refs(tasks, 2, 7, 1);
 	/* It is the caller's still. */
 	assert_false(weir__inbox_send(&b, &tasks[7]));
 	assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
@@ -130,7 +121,7 @@ close_drops_what_is_left_and_refuses_the_rest(void **state)
 	weir__inbox_close(&b);
 	assert_false(weir__inbox_send(&b, &tasks[8]));
 	assert_int_equal(weir__inbox_len(&b), 0);
-	expect_refs(tasks, 7, 10, 2);
+	rig_expect_refs(tasks, 7, 10, 2);
 	expect_chain(&taken, 0, 2);
 	free(tasks);
 }
@@ -212,7 +203,7 @@ send_and_take(bool closes)
 	rig_threads(SENDERS + 1, send_or_take, &s);
 	assert_int_equal(weir__inbox_len(&s.b), 0);
 	/* Taken, refused or dropped: once in any case. */
-	expect_refs(s.tasks, 0, SENDERS * EACH, 1);
+	rig_expect_refs(s.tasks, 0, SENDERS * EACH, 1);
 	if (!closes)
 		assert_int_equal(s.nb_taken, SENDERS * EACH);
 	free(s.tasks);

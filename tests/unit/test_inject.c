@@ -256,15 +256,6 @@ close_refuses_pushes_and_lets_pop(void **state)
 }
 
 static void
-expect_refs(const struct task *tasks, unsigned int first, unsigned int end,
-	    unsigned int refs)
-{
-	for (; first < end; first++)
-		assert_int_equal(state_refs(state_load(&tasks[first].state)),
-				 refs);
-}
-
-static void
 finish_drops_what_is_left(void **state)
 {
 	struct task *tasks = rig_tasks(3 * RING);
@@ -276,12 +267,12 @@ finish_drops_what_is_left(void **state)
 	weir__inject_close(&q);
 	weir__inject_finish(&q);
 	expect_empty(&q);
-	expect_refs(tasks, 0, 10, 2);
-	expect_refs(tasks, 10, 2 * RING, 1);
+	rig_expect_refs(tasks, 0, 10, 2);
+	rig_expect_refs(tasks, 10, 2 * RING, 1);
 	/* Finished is closed, and stays so. */
 	weir__inject_close(&q);
 	assert_false(push_burst(&q, tasks, 2 * RING, 3 * RING));
-	expect_refs(tasks, 2 * RING, 3 * RING, 2);
+	rig_expect_refs(tasks, 2 * RING, 3 * RING, 2);
 	weir__inject_fini(&q);
 	free(tasks);
 }
@@ -504,7 +495,7 @@ pushing_across_the_end_leaks_nothing(void **state)
 		init(&r.q);
 		r.tasks = rig_tasks(RACERS * RACE_TASKS);
 		rig_threads(RACERS + 1, push_or_finish, &r);
-		expect_refs(r.tasks, 0, RACERS * RACE_TASKS, 1);
+		rig_expect_refs(r.tasks, 0, RACERS * RACE_TASKS, 1);
 		expect_empty(&r.q);
 		weir__inject_fini(&r.q);
 		free(r.tasks);
@@ -543,7 +534,7 @@ pusher_that_is_late_drops_what_it_pushed(void **state)
 		weir__inject_finish(&r.q);
 		pthread_join(thread, NULL);
 		expect_empty(&r.q);
-		expect_refs(r.tasks, 0, LONG_PUSH, 1);
+		rig_expect_refs(r.tasks, 0, LONG_PUSH, 1);
 		weir__inject_fini(&r.q);
 		free(r.tasks);
 		r.tasks = rig_tasks(LONG_PUSH);
