@@ -265,10 +265,13 @@ drive(void *arg)
 			weir__poll_sources(c, rte_rdtsc(), true);
 			t = next_task(c);
 		}
-		if (t == NULL && !c->searching && weir__linger(c))
-			continue;
-		if (t == NULL)
+		if (t == NULL && !c->searching && weir__linger(c)) {
+			t = next_task(c);
+			if (t == NULL)
+				continue;
+		} else if (t == NULL) {
 			t = weir__search(c);
+		}
 		if (t != NULL) {
 			run(c, t);
 			continue;
