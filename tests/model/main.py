@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the models, on all CPUs: the suite `model` of tools/test.
 
-    main.py --program FILE... [--mutate] [--seconds N] [WORD...]
+    main.py --program FILE [--program FILE]... [--mutate] [--seconds N] [WORD...]
 
 Each program is the model checker with some models. Words choose models by a part of their names, or
 with --mutate labelled orders, by a part of their label or file. --mutate
