@@ -120,14 +120,13 @@ count_remote(struct node *node, unsigned int n)
 
 /* Pushes to a node's inject queue, or drops the notifications if it is closed. */
 void
-weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
-	     unsigned int n)
+weir__inject(struct node *node, struct task *const *tasks, unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
 		WEIR_ASSERT(!task_is_kept(tasks[i]), "N2");
-	if (weir__inject_push(q, tasks, n)) {
+	if (weir__inject_push(&node->inject, tasks, n)) {
 		count_remote(node, n);
 		return;
 	}
@@ -166,7 +165,7 @@ push_full_queue(struct core *c, struct task *t)
 		return;
 	counter_add(&w->counters, overflows, 1);
 	n = without_turns(c, overflow, n);
-	weir__inject(w->node, &w->node->inject, overflow, n);
+	weir__inject(w->node, overflow, n);
 	/* Whether others have those does not hang on what is queued here. */
 	if (c->looking && n > 0)
 		weir__notify(w->node, NULL);
@@ -350,7 +349,7 @@ schedule_there(struct node *node, struct core *c, struct task *t)
 	struct worker *w;
 
 	if (!task_is_local(t)) {
-		weir__inject(node, &node->inject, &t, 1);
+		weir__inject(node, &t, 1);
 		notify(node, NULL);
 		return;
 	}

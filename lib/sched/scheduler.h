@@ -397,10 +397,9 @@ tell_of_queued(const struct core *c)
 		tell_of_all(c);
 }
 
-/* Pushes to an inject queue, or drops the notifications if it is closed. */
+/* Pushes to a node's inject queue, or drops the notifications if it is closed. */
 void
-weir__inject(struct node *node, struct inject *q, struct task *const *tasks,
-	     unsigned int n);
+weir__inject(struct node *node, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_back(struct core *c, struct task *t);
 /* The same for several, none of which is bound to a worker. */

@@ -41,7 +41,7 @@ schedule(const struct burst *b, struct task *const *tasks, unsigned int n)
 		weir__schedule_batch(c, tasks, n);
 		weir__notify(home, &worker_of(c)->queue);
 	} else {
-		weir__inject(home, &home->inject, tasks, n);
+		weir__inject(home, tasks, n);
 		weir__notify(home, NULL);
 	}
 }

@@ -106,16 +106,6 @@ fitting(const struct core *c, unsigned int n)
 	return RTE_MIN(n, RTE_MAX(room / 2 + 1, least));
 }
 
-static unsigned int
-pop(struct core *c, struct inject *q, unsigned int n,
-    struct task *tasks[RUN_QUEUE_SIZE / 2])
-{
-	n = weir__inject_pop(q, tasks, n);
-	if (n > 0)
-		counter_add(&worker_of(c)->counters, injected, n);
-	return n;
-}
-
 /*
  * Takes a fair share of a node's: the first task is returned, the others are
  * queued. None is bound to a worker (H1), so none need be looked at.
@@ -129,9 +119,10 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	if (!inject_pending(q))
 		return NULL;
 	n = fitting(c, weir__inject_len(q) / workers + 1);
-	n = pop(c, q, n, tasks);
+	n = weir__inject_pop(q, tasks, n);
 	if (n == 0)
 		return NULL;
+	counter_add(&worker_of(c)->counters, injected, n);
 	weir__schedule_batch(c, tasks + 1, n - 1);
 	if (n > 1)
 		tell_of_all(c);

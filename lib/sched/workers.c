@@ -79,7 +79,7 @@ move_tasks(struct core *c)
 	c->lifo = NULL;
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		shared[n++] = t;
-	weir__inject(w->node, &w->node->inject, shared, n);
+	weir__inject(w->node, shared, n);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
 	weir__timers_move(&w->timers, &successor->timers);

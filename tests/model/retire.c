@@ -272,6 +272,7 @@ MODEL(retire_return, "a worker comes back, and gets its tasks back", 2, 2)
 	rt = runtime_create(&no_workers, 2, false);
 	begin_retirement();
 	run_and_retire_0(NULL);
+	/* As weir_worker_retire() does. */
 	weir__lcore_give_back(rt->workers[0]);
 	model_thread("worker 1", let_go, NULL);
 	model_check(weir_worker_add(rt, rt->workers[0]->lcore) == 0);
