@@ -12,7 +12,9 @@
  *    one with its last-level cache, if there is one. Only when all of them are
  *    busy and work piles up is one told on another node. What a worker finds
  *    between two tasks is told of as soon as it is known what runs next, unless
- *    it is that; what its queue had no room for is told of at once.
+ *    it is that; what its queue had no room for is told of at once. A task that goes
+ *    through the queue though it has nobody to wait for there is not told of: who
+ *    took it would carry it to another worker for nothing.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one
@@ -298,14 +300,6 @@ put_here(struct core *c, struct task *t, bool slot, struct task *spawned)
 		t = prev;
 	}
 	return queue_here(c, t, spawned);
-}
-
-/* Has the worker nothing to run that waits longer? */
-static bool
-nothing_queued(const struct core *c)
-{
-	return c->lifo == NULL && c->local.n == 0 &&
-	       run_queue_len_owner(&worker_of(c)->queue) == 0;
 }
 
 /* Not from a poll: H4, H5. */

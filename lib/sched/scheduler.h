@@ -385,6 +385,14 @@ tell_of_all(const struct core *c)
 		weir__notify(w->node, &w->queue);
 }
 
+/* Has the worker nothing to run that waits longer than what it finds now? */
+static inline bool
+nothing_queued(const struct core *c)
+{
+	return c->lifo == NULL && c->local.n == 0 &&
+	       run_queue_len_owner(&worker_of(c)->queue) == 0;
+}
+
 /*
  * H3, for what was queued between two tasks: of that nobody was told yet. Others
  * can have what is not run next.

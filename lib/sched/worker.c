@@ -244,11 +244,14 @@ look_again(struct core *c, struct task *t)
 static __rte_noinline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
+	bool alone = nothing_queued(c) && c->behind == NULL;
+
 	if (next == TASK_NEXT_QUEUE)
 		weir__schedule_back(c, t);
 	else if (!look_again(c, t))
 		return;
-	tell_of_all(c);
+	if (!alone)
+		tell_of_all(c);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */
@@ -343,8 +346,8 @@ weir__give_turns_back(struct core *c)
 		settle(c, task_chain_pop(&c->deferred));
 }
 
-void
-weir__queue_next(struct core *c)
+static void
+queue_next(struct core *c)
 {
 	struct task *slot = c->lifo, *behind = c->behind;
 
@@ -355,18 +358,31 @@ weir__queue_next(struct core *c)
 	c->behind = NULL;
 	if (behind != NULL)
 		send_back_resumed(c, behind);
+}
+
+void
+weir__queue_next(struct core *c)
+{
+	queue_next(c);
 	tell_of_all(c);
 }
 
-/* Enough: t, which would run next, and those behind it go to the queue. */
+/*
+ * Enough: t, which would run next, and those behind it go to the queue. Who looks again
+ * behind it waits for it, so that these are as one that is alone (schedule.c, H3).
+ */
 static __rte_noinline void
 send_back(struct core *c, struct task *t, bool resumed)
 {
+	bool alone = nothing_queued(c);
+
 	if (resumed)
 		send_back_resumed(c, t);
 	else
 		weir__schedule_back(c, t);
-	weir__queue_next(c);
+	queue_next(c);
+	if (!alone)
+		tell_of_all(c);
 }
 
 /*

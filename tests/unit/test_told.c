@@ -25,7 +25,8 @@ static struct weir_runtime *rt;
 /* The worker's. */
 static uint32_t told; /* where its queue ended when others were told last */
 static unsigned int beside, untold; /* polls with others queued; not told of */
-static unsigned int in_vain;	    /* tellings of an empty queue */
+/* All tellings by the worker; until the first turn of what is alone, and since then. */
+static unsigned int tellings, before, alone;
 
 void
 __real_weir__notify(struct node *node, const struct run_queue *queue);
@@ -37,8 +38,7 @@ __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 {
 	if (weir__core != NULL) {
 		told = run_queue_tail_owner(&worker_of(weir__core)->queue);
-		if (run_queue_len_owner(&worker_of(weir__core)->queue) == 0)
-			in_vain++;
+		tellings++;
 	}
 	__real_weir__notify(node, queue);
 }
@@ -70,7 +70,6 @@ start(unsigned int event_interval, unsigned int inject_interval)
 	assert_non_null(rt);
 	beside = 0;
 	untold = 0;
-	in_vain = 0;
 }
 
 static void
@@ -423,41 +422,296 @@ packet_that_is_found_while_the_core_is_claimed(void **state)
 	end();
 }
 
-static unsigned int vain_turns;
+/* Of one that has POLLS turns more when that counts. */
+static void
+note_turn(const struct looker *l)
+{
+	if (l->polls == POLLS)
+		before = tellings;
+	alone = tellings - before;
+}
+
+/* A task that has nobody beside it, but for those that it waits for. */
+static void
+run_alone(const struct weir_task_ops *ops, const void *state,
+	  const struct weir_spawn_attr *attr)
+{
+	struct weir_join *join;
+
+	start(1000, 0);
+	alone = UINT_MAX;
+	join = weir_task_spawn(rt, ops, state, attr);
+	assert_int_equal(rig_join(join, NULL), 0);
+	rig_runtime_free(rt);
+	assert_int_equal(alone, 0);
+}
 
 static int
 wake_self(struct weir_context *ctx, void *state)
 {
 	struct looker *l = state;
 
-	if (l->polls == POLLS)
-		in_vain = 0;
-	vain_turns = in_vain;
+	note_turn(l);
 	if (l->polls-- == 0)
 		return WEIR_DONE;
 	weir_waker_wake(weir_context_waker(ctx));
 	return WEIR_PENDING;
 }
 
+static const struct weir_task_ops wake_self_ops = {
+	.name = "wakes itself",
+	.state_size = sizeof(struct looker),
+	.poll = wake_self,
+};
+
+static const struct looker alone_looker = { .polls = POLLS };
+
+static void
+task_that_wakes_itself(void **state)
+{
+	run_alone(&wake_self_ops, &alone_looker, NULL);
+}
+
 /* Nobody else could have it. */
 static void
 bound_task_that_wakes_itself(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "wakes itself",
-		.state_size = sizeof(struct looker),
-		.poll = wake_self,
-	};
 	const struct weir_spawn_attr attr = { .affinity =
 						      WEIR_AFFINITY_WORKER };
-	const struct looker looker = { .polls = POLLS };
+
+	run_alone(&wake_self_ops, &alone_looker, &attr);
+}
+
+struct caller {
+	struct looker looker;
+	struct weir_join *child;
+};
+
+static int
+do_nothing(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops nothing_ops = {
+	.name = "nothing",
+	.poll = do_nothing,
+};
+
+static int
+call_again(struct weir_context *ctx, void *state)
+{
+	struct caller *c = state;
+	int rc;
+
+	for (; c->looker.polls > 0; c->looker.polls--) {
+		note_turn(&c->looker);
+		if (c->child == NULL)
+			c->child =
+				weir_task_spawn(rt, &nothing_ops, NULL, NULL);
+		rc = weir_join_poll(ctx, c->child, NULL);
+		if (rc != 0)
+			return rc;
+		c->child = NULL;
+	}
+	return WEIR_DONE;
+}
+
+static void
+task_that_calls_one_after_another(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "calls",
+		.state_size = sizeof(struct caller),
+		.poll = call_again,
+	};
+	const struct caller caller = { .looker = alone_looker };
+
+	run_alone(&ops, &caller, NULL);
+}
+
+/* Has a turn that comes behind its child's, which goes to the queue. */
+static int
+call_beside(struct weir_context *ctx, void *state)
+{
+	static const struct looker child = { .polls = 1 };
+	struct caller *c = state;
+	int rc;
+
+	look_at_queue();
+	for (; c->looker.polls > 0; c->looker.polls--) {
+		if (c->child == NULL)
+			c->child = weir_task_spawn(rt, &wake_self_ops, &child,
+						   NULL);
+		rc = weir_join_poll(ctx, c->child, NULL);
+		if (rc != 0)
+			return rc;
+		c->child = NULL;
+	}
+	return WEIR_DONE;
+}
+
+static void
+child_that_goes_on_beside_its_caller(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "calls",
+		.state_size = sizeof(struct caller),
+		.poll = call_beside,
+	};
+	const struct caller caller = { .looker = alone_looker };
 	struct weir_join *join;
 
 	start(1000, 0);
-	join = weir_task_spawn(rt, &ops, &looker, &attr);
+	join = weir_task_spawn(rt, &ops, &caller, NULL);
 	assert_int_equal(rig_join(join, NULL), 0);
-	rig_runtime_free(rt);
-	assert_int_equal(vain_turns, 0);
+	end();
+}
+
+struct link {
+	struct looker looker;
+	struct weir_waker *end; /* of who began */
+};
+
+static int
+link_poll(struct weir_context *ctx, void *state);
+
+static const struct weir_task_ops link_ops = {
+	.name = "link",
+	.state_size = sizeof(struct link),
+	.poll = link_poll,
+};
+
+static int
+link_poll(struct weir_context *ctx, void *state)
+{
+	struct link l = *(struct link *)state;
+
+	note_turn(&l.looker);
+	if (l.looker.polls-- == 0)
+		weir_waker_wake(l.end);
+	else
+		assert_int_equal(
+			weir_task_spawn_detached(rt, &link_ops, &l, NULL), 0);
+	return WEIR_DONE;
+}
+
+static int
+begin_chain(struct weir_context *ctx, void *state)
+{
+	struct link *l = state;
+
+	if (l->end != NULL)
+		return WEIR_DONE;
+	l->end = weir_context_waker(ctx);
+	assert_int_equal(weir_task_spawn_detached(rt, &link_ops, l, NULL), 0);
+	return WEIR_PENDING;
+}
+
+static void
+tasks_that_spawn_the_next(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "chain",
+		.state_size = sizeof(struct link),
+		.poll = begin_chain,
+	};
+	const struct link first = { .looker = alone_looker };
+
+	run_alone(&ops, &first, NULL);
+}
+
+/* Two that send each other a number. */
+struct side {
+	struct looker looker;
+	struct weir_sender *tx;
+	struct weir_receiver *rx;
+	bool sends; /* it is its turn to */
+	struct weir_wait wait;
+};
+
+static int
+side_poll(struct weir_context *ctx, void *state)
+{
+	struct side *s = state;
+	uint64_t value = 1;
+	int rc;
+
+	while (s->looker.polls > 0) {
+		note_turn(&s->looker);
+		rc = s->sends ? weir_send(ctx, s->tx, &value, &s->wait) :
+				weir_recv(ctx, s->rx, &value, &s->wait);
+		if (rc != 0)
+			return rc;
+		s->sends = !s->sends;
+		s->looker.polls--;
+	}
+	return WEIR_DONE;
+}
+
+static void
+side_drop(void *state)
+{
+	struct side *s = state;
+
+	weir_sender_drop(s->tx);
+	weir_receiver_drop(s->rx);
+}
+
+static const struct weir_task_ops side_ops = {
+	.name = "side",
+	.state_size = sizeof(struct side),
+	.poll = side_poll,
+	.drop = side_drop,
+};
+
+struct pair {
+	struct weir_join *sides[2];
+	unsigned int joined;
+};
+
+static int
+pair_poll(struct weir_context *ctx, void *state)
+{
+	/* Until each has met the other they are two that can run beside each other. */
+	struct side sides[2] = {
+		{ .looker.polls = POLLS + 8, .sends = true },
+		{ .looker.polls = POLLS + 8 },
+	};
+	struct pair *p = state;
+	unsigned int i;
+	int rc;
+
+	if (p->sides[0] == NULL) {
+		for (i = 0; i < 2; i++)
+			assert_int_equal(weir_channel_create(1,
+							     sizeof(uint64_t),
+							     NULL, &sides[i].tx,
+							     &sides[1 - i].rx),
+					 0);
+		for (i = 0; i < 2; i++)
+			p->sides[i] =
+				weir_task_spawn(rt, &side_ops, &sides[i], NULL);
+	}
+	for (; p->joined < 2; p->joined++) {
+		rc = weir_join_poll(ctx, p->sides[p->joined], NULL);
+		if (rc != 0)
+			return rc;
+	}
+	return WEIR_DONE;
+}
+
+static void
+tasks_that_answer_each_other(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "pair",
+		.state_size = sizeof(struct pair),
+		.poll = pair_poll,
+	};
+	const struct pair pair = { .joined = 0 };
+
+	run_alone(&ops, &pair, NULL);
 }
 
 int
@@ -473,7 +727,12 @@ main(void)
 			packet_that_is_found_while_an_injected_task_comes_first),
 		cmocka_unit_test(
 			packet_that_is_found_while_the_core_is_claimed),
+		cmocka_unit_test(task_that_wakes_itself),
 		cmocka_unit_test(bound_task_that_wakes_itself),
+		cmocka_unit_test(task_that_calls_one_after_another),
+		cmocka_unit_test(child_that_goes_on_beside_its_caller),
+		cmocka_unit_test(tasks_that_spawn_the_next),
+		cmocka_unit_test(tasks_that_answer_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
