@@ -13,8 +13,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include <rte_prefetch.h>
-
+#include "base/prefetch.h"
 #include "task/owned.h"
 #include "task/parker.h"
 #include "task/task.h"
@@ -163,7 +162,7 @@ weir_join_poll_burst(struct weir_context *ctx, struct weir_join *const *joins,
 	for (done = 0; done < most; done++) {
 		t = task_of(joins[done]);
 		if (likely(done + AHEAD < n))
-			rte_prefetch0(joins[done + AHEAD]);
+			prefetch_to_write(joins[done + AHEAD]);
 		if (!(state_load(&t->state) & STATE_COMPLETE))
 			break;
 		size = task_ops(t)->result_size;
