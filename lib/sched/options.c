@@ -60,7 +60,7 @@ weir_options_init(struct weir_options *options)
 	options->max_poll_gap_us = 20;
 	options->budget = 128;
 	options->lifo_slot = true;
-	options->inject_ring_size = 16384;
+	options->inject_ring_size = 131072;
 	options->task_cells = 8192;
 	options->cross_node_backlog = 128;
 	options->cross_node_age_us = 200;

@@ -137,9 +137,10 @@ struct weir_options {
 	bool lifo_slot;
 
 	/**
-	 * Entries of the ring part of each node's inject queue. When it is full the
-	 * queue goes on in a linked list, which is slower. A power of two, 64
-	 * to 1048576, default 16384.
+	 * Entries, of 8 bytes, of the ring part of each node's inject queue. When it
+	 * is full the queue goes on in a linked list, which is slower: who takes tasks
+	 * from there waits for each of them to come from memory, or from the CPU that
+	 * spawned it. A power of two, 64 to 1048576, default 131072.
 	 */
 	unsigned int inject_ring_size;
 

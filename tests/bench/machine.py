@@ -2,6 +2,7 @@
 """The machine under the benchmarks: its CPUs, who else uses them, and the
 programs that are run on it."""
 
+import collections
 import contextlib
 import os
 import signal
@@ -50,15 +51,38 @@ class Account:
         return max(0.0, (self._read() - self._foreign) / took)
 
 
-class Machine:
-    """Two CPUs: the first is for what waits, the second for what works."""
+def core_of(cpu):
+    """What names the core that a CPU is a part of, as far as it is known."""
+    topology = f"/sys/devices/system/cpu/cpu{cpu}/topology"
+    try:
+        with open(f"{topology}/physical_package_id", encoding="ascii") as f:
+            package = f.read()
+        with open(f"{topology}/core_id", encoding="ascii") as f:
+            return package, f.read()
+    except OSError:
+        return cpu
 
-    def __init__(self):
-        cpus = sorted(os.sched_getaffinity(0))
+
+def by_core(cpus, core=core_of):
+    """One of each core first: two of one core share what it has."""
+    seen = collections.Counter()
+    order = []
+    for cpu in cpus:
+        order.append((seen[core(cpu)], cpu))
+        seen[core(cpu)] += 1
+    return tuple(cpu for _, cpu in sorted(order))
+
+
+class Machine:
+    """CPUs, two unless it says otherwise: the first is for what waits, the others for
+    what works; a worker shares the first where there are as many as CPUs."""
+
+    def __init__(self, most=2):
+        cpus = by_core(sorted(os.sched_getaffinity(0)))
         if len(cpus) < 2:
             raise Failure("needs two CPUs: one that works and is not shared, "
                           "one for the rest; there is one")
-        self.cpus = tuple(cpus[:2])
+        self.cpus = cpus[:most]
         # We belong to the rest.
         os.sched_setaffinity(0, self.cpus[:1])
 

@@ -19,6 +19,7 @@ import park
 import peers
 import report
 import rounds
+import scaling
 import sched_scenarios
 import table
 from machine import Failure, Machine
@@ -28,12 +29,18 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SCENARIOS = {**forward.SCENARIOS, **overhead.SCENARIOS, **park.SCENARIOS,
              **sched_scenarios.SCENARIOS, **fiber.SCENARIOS}
 # Those that are asked for alone; a function of the arguments and say().
-OTHERS = {"instructions": costs.run, "growth": growth.run}
+OTHERS = {"instructions": costs.run, "growth": growth.run,
+          "scaling": scaling.run}
 # And the options that have no meaning there.
 USELESS = {"instructions": ("compare", "huge_dir", "patience", "peers", "reps",
                             "seconds", "svg"),
-           "growth": ("compare", "peers", "seconds")}
+           "growth": ("compare", "page", "peers", "seconds"),
+           "scaling": ("compare", "seconds")}
+# The pages that those write.
+PAGES = {"instructions": (), "growth": (), "scaling": scaling.FILES}
 LEAST_REPS = 7
+# Of each number of workers.
+LEAST_REPS_SCALING = 3
 SAMPLE_SECONDS = 3
 # Longest that a scenario waits for quiet, all its waits together.
 PATIENCE_SECONDS = 120
@@ -93,8 +100,8 @@ def write_page(args, now):
 def run_scenarios(args):
     machine = Machine()
     built = peers.prepare(BUILT_PEERS, say) if args.peers else frozenset()
-    if args.page and built != frozenset(BUILT_PEERS):
-        raise Failure("--page: wants every peer, and some are left out")
+    if args.page:
+        page.check_built(built, BUILT_PEERS)
     setup = Setup(machine, args.seconds, args.huge_dir, built)
     now = {"setup": describe(machine, args), "scenarios": {}}
     if args.page:
@@ -124,8 +131,8 @@ def run_scenarios(args):
 def run(args):
     check_build(report.build_options())
     alone = args.scenarios[0] in OTHERS
-    pages = page.FILES if args.page and not alone else ()
-    for path in (args.json, args.svg, *pages):
+    pages = PAGES.get(args.scenarios[0], page.FILES)
+    for path in (args.json, args.svg, *(pages if args.page else ())):
         if path:
             report.writable(path)
     if alone:
@@ -178,10 +185,11 @@ def make_parser():
                         f"its end: with each number; or {', '.join(OTHERS)}, "
                         "alone")
     # Those that one alone has no use for are refused there: None was not given.
-    parser.add_argument("--reps", type=lambda t: whole(t, LEAST_REPS),
+    parser.add_argument("--reps", type=lambda t: whole(t, LEAST_REPS_SCALING),
                         metavar="N",
                         help="samples of each program; default and least: "
-                        f"{LEAST_REPS}")
+                        f"{LEAST_REPS}; of scaling the least is "
+                        f"{LEAST_REPS_SCALING}")
     parser.add_argument("--seconds", type=lambda t: whole(t, 1), metavar="S",
                         help=f"length of a sample; default: {SAMPLE_SECONDS}")
     parser.add_argument("--patience", type=lambda t: whole(t, 0),
@@ -202,7 +210,8 @@ def make_parser():
                         help="hugetlbfs mount to use instead of --no-huge")
     parser.add_argument("--page", action="store_true",
                         help=f"writes {page.PAGE}, of every scenario with "
-                        f"--peers; with instructions: {costs.PAGE}")
+                        f"--peers; with instructions: {costs.PAGE}; with "
+                        f"scaling and --peers: {scaling.PAGE}")
     parser.add_argument("--list", action="store_true",
                         help="name the scenarios and exit")
     parser.add_argument("--check", action="store_true",
@@ -223,14 +232,18 @@ def parse_arguments(argv=None):
             if (option in USELESS[name] and given is not None
                     and given is not False):
                 parser.error(f"--{option.replace('_', '-')}: not with {name}")
+    if args.reps and args.reps < LEAST_REPS and alone != ["scaling"]:
+        parser.error(f"argument --reps: must be a whole number, {LEAST_REPS} to "
+                     f"9999, not '{args.reps}'")
     args.reps = args.reps or LEAST_REPS
     args.seconds = args.seconds or SAMPLE_SECONDS
     if args.patience is None:
         args.patience = PATIENCE_SECONDS
     if args.page and alone != ["instructions"] and not (
-            args.peers and args.scenarios == ungrouped()):
+            args.peers and (alone == ["scaling"]
+                            or args.scenarios == ungrouped())):
         parser.error("--page: only with instructions, or with --peers and every "
-                     "scenario")
+                     "scenario, or with --peers and scaling")
     args.compare_file = args.compare
     if args.compare:
         try:

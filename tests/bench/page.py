@@ -88,9 +88,8 @@ def spread_of(of):
             f"{number(of['max'])})")
 
 
-def setup_rows(report):
-    """Where the figures are from, and what disturbed them."""
-    setup, those = report["setup"], report["scenarios"].values()
+def setup_rows(setup, those):
+    """Where the figures of some results are from, and what disturbed them."""
     taken = sum(len(r["programs"]["weir"]["samples"]) for r in those)
     disturbed = sum(r["rounds_disturbed"] for r in those)
     versions = ", ".join(f"{name} {version}" for name, version
@@ -173,7 +172,8 @@ def text(report, scenarios, command):
         return "\n".join(line for name, result in report["scenarios"].items()
                          for line in of(name, scenarios[name], result))
     return TEXT.format(command=command, chart=os.path.basename(CHART),
-                       setup="\n".join(setup_rows(report)),
+                       setup="\n".join(setup_rows(
+                           report["setup"], report["scenarios"].values())),
                        values=lines(value_rows), ratios=lines(ratio_rows),
                        limits=lines(limit_rows))
 
@@ -204,6 +204,11 @@ def with_figures(readme, report):
                           readme_row(name, report["scenarios"][name]),
                           f"row '{label}'")
     return readme
+
+
+def check_built(built, wanted):
+    if set(built) != set(wanted):
+        raise Failure("--page: wants every peer, and some are left out")
 
 
 def check_commit(commit):

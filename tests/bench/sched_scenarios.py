@@ -22,9 +22,14 @@ MEMORY_MB = 1024
 FIGURES = re.compile(r"^figures((?: \d+\.\d+)+)$", re.MULTILINE)
 
 
+def cpu_of(setup, lcore):
+    cpus = setup.machine.cpus
+    return cpus[lcore % len(cpus)]
+
+
 def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
     # The main lcore waits, so it may share a CPU with a worker.
-    lcores = [f"{i}@{setup.machine.cpus[i % 2]}" for i in range(workers + 1)]
+    lcores = [f"{i}@{cpu_of(setup, i)}" for i in range(workers + 1)]
     memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
               else ["--no-huge"])
     return ["--lcores", ",".join(lcores), "-m", str(memory_mb), *memory,
@@ -33,9 +38,9 @@ def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
 
 
 def cpus_of_peer(setup, scenario, workers):
-    """The CPU of Weir's one worker; both where there are two threads to run."""
-    both = setup.machine.cpus
-    return both if workers > 1 or scenario == "spawn_remote" else both[1:2]
+    """Those of Weir's workers; and the main lcore's where that spawns."""
+    first = 0 if scenario == "spawn_remote" else 1
+    return sorted({cpu_of(setup, i) for i in range(first, workers + 1)})
 
 
 def command(setup, program, scenario, workers):

@@ -20,6 +20,7 @@ import main as bench
 import page
 import report
 import rounds
+import scaling
 import table
 from machine import FOREIGN_LIMIT
 from scenario import FLOOR, Figure, Peer, Sample, Scenario, Setup
@@ -436,6 +437,43 @@ def a_page_has_machine_values_ratios_and_limits():
         "| `alone` | 20.0 us p99 | 10.0 | 20.0 | beyond the floor |")
 
 
+def numbers_of_workers_end_with_all_cpus():
+    for nb_cpus, wanted in ((1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]),
+                            (16, [1, 2, 4, 8, 16])):
+        equal(scaling.widths(nb_cpus), wanted)
+
+
+def scenarios_have_any_number_of_workers():
+    for name in scaling.NAMES:
+        scenario = scaling.scenario_of(name, 16)
+        equal((scenario.workers, scenario.limit), (16, None))
+        check(scenario.peers and all(
+            peer.goal is None and peer.name != FLOOR
+            for peer in scenario.peers), f"{name} beside {scenario.peers}")
+
+
+def scaling_is_a_table_and_a_chart_by_workers():
+    def measured(peer, *, alone=False):
+        return {workers: run(made_up(
+            [], [], workers=workers, unit="ns/task",
+            peers=[] if alone else [Peer("peer", None, None)],
+            measure=lambda _s, program, value=10.0 / workers: Sample(
+                value if program == "weir" else peer, 0.0)))
+                for workers in (1, 4)}
+    now = {"setup": SETUP, "scaling": {"spawn_local": measured(5.0),
+                                       "yield_many": measured(5.0, alone=True)}}
+    expect_lines(
+        scaling.text(now, "tools/bench made-up"), "tools/bench made-up",
+        "| CPUs | 2, a CPU |", "## spawn_local",
+        "A task spawns 10,000 tasks and awaits each; ns/task.",
+        "| workers | Weir | peer | ratio |", "|---|---|---|---|",
+        "| 1 | 10.0 (10.0 to 10.0) | 5.00 | 0.50 of peer |",
+        "| 4 | 2.50 (2.50 to 2.50) | 5.00 | 2.00 of peer |",
+        "| workers | Weir | ratio |", "| 4 | 2.50 (2.50 to 2.50) | - |")
+    svg = check_picture(scaling.draw(now))
+    equal(len(svg.findall(f"{SVG}polyline")), 3)
+
+
 def readme_gets_its_rows_from_a_report():
     now = reported({name: made_up([2.0] * 7, [4.0] * 7)
                     for name in page.IN_README})
@@ -608,6 +646,9 @@ if __name__ == "__main__":
         the_goal_is_for_the_best_peer_whichever_it_is,
         rows_without_a_peer_have_no_ratio,
         a_page_has_machine_values_ratios_and_limits,
+        numbers_of_workers_end_with_all_cpus,
+        scenarios_have_any_number_of_workers,
+        scaling_is_a_table_and_a_chart_by_workers,
         readme_gets_its_rows_from_a_report,
         a_page_goes_with_its_chart_and_readme,
         a_page_wants_every_peer,

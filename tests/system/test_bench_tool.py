@@ -21,6 +21,7 @@ import costs
 import fiber
 import forward
 import growth
+import machine
 import main as bench
 import overhead
 import page
@@ -73,6 +74,12 @@ def mistakes_are_named():
                 (["instructions", "--huge-dir", "x"], "--huge-dir: not with"),
                 (["growth", "--seconds", "2"], "--seconds: not with growth"),
                 (["growth", "--peers"], "--peers: not with growth"),
+                (["growth", "--page"], "--page: not with growth"),
+                (["scaling", "growth"], "scaling: goes alone"),
+                (["scaling", "--seconds", "2"], "--seconds: not with scaling"),
+                (["scaling", "--page"], "--page: only with"),
+                (["scaling", "--reps", "2"], "--reps: must be a whole number, 3 "
+                 "to 9999, not '2'"),
                 (["--nothing"], "--nothing")):
             status, out, errors = tool("--check", *args)
             equal((status, out, len(errors)), (2, "", 1))
@@ -100,6 +107,7 @@ def good_command_lines_pass():
     for args in ([], ["forward_null"], ["spawn_local", "--peers"],
                  ["forward_matrix"], ["forward_queues"], ["growth"],
                  ["instructions", "--page"], ["--page", "--peers"],
+                 ["scaling", "--peers", "--page", "--reps", "3"],
                  ["--reps", "7", "--svg", "x"]):
         equal(tool("--check", *args), (0, "", []))
 
@@ -208,6 +216,25 @@ def lcores_share_two_cpus():
         if workers < 3:
             eal = forward.eal_arguments(setup, workers=workers)
             equal(eal[eal.index("--lcores") + 1], lcores)
+
+
+def cpus_of_other_cores_come_first():
+    cores = {0: "a", 1: "a", 2: "b", 3: "b", 4: "b"}
+    equal(machine.by_core([0, 1, 2, 3, 4], cores.get), (0, 2, 1, 3, 4))
+    equal(machine.by_core([3, 5], lambda cpu: cpu), (3, 5))
+    equal(machine.core_of(10 ** 9), 10 ** 9)
+    check(machine.core_of(MACHINE.cpus[0]), "no core")
+
+
+def each_worker_has_a_cpu_where_there_are_as_many():
+    setup = Setup(FakeMachine((2, 4, 6, 8)), 1, None, frozenset())
+    for workers, lcores, cpus in ((1, "0@2,1@4", "4"),
+                                  (2, "0@2,1@4,2@6", "4,6"),
+                                  (4, "0@2,1@4,2@6,3@8,4@2", "2,4,6,8")):
+        eal = sched_scenarios.eal_arguments(setup, workers)
+        equal(eal[eal.index("--lcores") + 1], lcores)
+        argv = sched_scenarios.command(setup, "tokio", "spawn_local", workers)
+        equal(argv[:3], ["taskset", "-c", cpus])
 
 
 def peers_with_one_worker_have_the_cpu_of_weirs():
@@ -523,6 +550,8 @@ if __name__ == "__main__":
         a_second_that_is_not_whole_does_not_count,
         both_programs_get_the_same_traffic,
         lcores_share_two_cpus,
+        cpus_of_other_cores_come_first,
+        each_worker_has_a_cpu_where_there_are_as_many,
         peers_with_one_worker_have_the_cpu_of_weirs,
         memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,

@@ -61,7 +61,7 @@ defaults_are_valid(void **state)
 	assert_int_equal(o.inject_interval, 0);
 	assert_int_equal(o.budget, 128);
 	assert_true(o.lifo_slot);
-	assert_int_equal(o.inject_ring_size, 16384);
+	assert_int_equal(o.inject_ring_size, 131072);
 	assert_int_equal(o.task_cells, 8192);
 	assert_int_equal(o.cross_node_backlog, 128);
 	assert_int_equal(o.cross_node_age_us, 200);
