@@ -64,8 +64,8 @@ stock_init(struct cell_stock *s)
 static inline void
 fetch(const struct cell *c)
 {
-	prefetch_to_write(c);
-	prefetch_to_write(c->others);
+	rte_prefetch0(c);
+	rte_prefetch0(c->others);
 }
 
 /* What belongs to a group whose first cell has been fetched, and the next one's first. */

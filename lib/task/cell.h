@@ -16,10 +16,11 @@
 
 #include <stddef.h>
 
+#include <rte_prefetch.h>
+
 #include "base/common.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/prefetch.h"
 #include "task/task.h"
 
 /* Cells of 128, 192, 256, 384 and 512 bytes. */
@@ -162,8 +163,8 @@ stock_pop(struct cell_stock *s)
 	s->head = c->next;
 	s->n--;
 	/* It comes next, and has been given back some time ago. */
-	prefetch_to_write(s->head);
-	prefetch_to_write((void *)((uintptr_t)s->head + WEIR_CACHE_LINE));
+	rte_prefetch0(s->head);
+	rte_prefetch0((void *)((uintptr_t)s->head + WEIR_CACHE_LINE));
 	return c;
 }
 

@@ -13,7 +13,8 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/prefetch.h"
+#include <rte_prefetch.h>
+
 #include "task/owned.h"
 #include "task/parker.h"
 #include "task/task.h"
@@ -162,7 +163,7 @@ weir_join_poll_burst(struct weir_context *ctx, struct weir_join *const *joins,
 	for (done = 0; done < most; done++) {
 		t = task_of(joins[done]);
 		if (likely(done + AHEAD < n))
-			prefetch_to_write(joins[done + AHEAD]);
+			rte_prefetch0(joins[done + AHEAD]);
 		if (!(state_load(&t->state) & STATE_COMPLETE))
 			break;
 		size = task_ops(t)->result_size;
