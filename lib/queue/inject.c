@@ -40,12 +40,6 @@
 
 #define CHUNK 32
 
-/*
- * Tasks of the list that a popper fetches ahead. Smaller: it waits for each. Larger: for
- * more at the beginning.
- */
-#define AHEAD 8u
-
 int
 weir__inject_init(struct inject *q, const char *name, unsigned int size,
 		  unsigned int socket)
@@ -87,42 +81,26 @@ push_ring(struct inject *q, struct task *const *tasks, unsigned int n)
 }
 
 /*
- * Says in one task how far in memory another is, in lines; false if it is too far. Tasks
- * that are pushed together were mostly spawned one after the other, and lie near.
+ * The first of a batch says how far in memory the last one is, in lines. Tasks that are
+ * pushed together were mostly spawned one after the other, and lie near.
  */
 static bool
-set_reach(struct task *t, const struct task *other)
+set_reach(struct task *first, const struct task *last)
 {
-	intptr_t lines = ((intptr_t)other - (intptr_t)t) / WEIR_CACHE_LINE;
+	intptr_t lines = ((intptr_t)last - (intptr_t)first) / WEIR_CACHE_LINE;
 
-	t->reach = (int16_t)lines;
-	return t->reach == lines;
+	first->reach = (int16_t)lines;
+	return first->reach == lines;
 }
 
 static struct task *
-reached_from(struct task *t)
+last_of(struct task *first)
 {
-	return (struct task *)((intptr_t)t +
-			       (intptr_t)t->reach * WEIR_CACHE_LINE);
+	return (struct task *)((intptr_t)first +
+			       (intptr_t)first->reach * WEIR_CACHE_LINE);
 }
 
-/*
- * The first of a batch reaches the last, so that a popper can turn batches round. The
- * others reach those that it has to fetch by then, since else it would wait for each
- * link: many that wait have left the caches, or are in another CPU's.
- */
-static void
-link_batch(struct task *const *tasks, unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 1; i < n; i++) {
-		tasks[i - 1]->next = tasks[i];
-		/* One that is too far away is fetched from where nothing is. */
-		set_reach(tasks[i], tasks[RTE_MIN(i + AHEAD, n - 1)]);
-	}
-}
-
+/* Tasks that are linked, of which the first reaches the last. */
 static void
 push_batch(struct inject *q, struct task *first, struct task *last)
 {
@@ -138,13 +116,14 @@ push_batch(struct inject *q, struct task *first, struct task *last)
 static void
 push_spill(struct inject *q, struct task *const *tasks, unsigned int n)
 {
-	unsigned int done, m;
+	unsigned int done, m, i;
 
 	for (done = 0; done < n; done += m) {
 		m = n - done;
 		while (!set_reach(tasks[done], tasks[done + m - 1]))
 			m = (m + 1) / 2;
-		link_batch(tasks + done, m);
+		for (i = 1; i < m; i++)
+			tasks[done + i - 1]->next = tasks[done + i];
 		push_batch(q, tasks[done], tasks[done + m - 1]);
 	}
 	atomic_u64_fetch_add(&q->pushed, n, RELAXED);
@@ -202,7 +181,7 @@ refill_stash(struct inject *q)
 	/* [inject:A1], and [inject:A2]: who sees it empty sees the store above. */
 	first = atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
 	for (; first != NULL; first = below) {
-		last = reached_from(first);
+		last = last_of(first);
 		below = last->next;
 		last->next = q->stash;
 		q->stash = first;
@@ -219,8 +198,6 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 		refill_stash(q);
 	for (i = 0; i < n && q->stash != NULL; i++) {
 		tasks[i] = q->stash;
-		if (i + AHEAD < n)
-			rte_prefetch0(reached_from(tasks[i]));
 		q->stash = tasks[i]->next;
 	}
 	atomic_u32_store(&q->stashed, q->stash != NULL, RELAXED);

@@ -51,7 +51,7 @@ struct task {
 	int32_t outcome;
 	uint8_t size_class;
 	bool hooked;   /* home->hooks is not NULL */
-	int16_t reach; /* in an inject queue's list: see inject.c */
+	int16_t reach; /* of a batch in an inject queue's list: see inject.c */
 
 	uint8_t bytes[] weir_cache_aligned;
 } weir_cache_aligned;
