@@ -12,9 +12,9 @@
  *    one with its last-level cache, if there is one. Only when all of them are
  *    busy and work piles up is one told on another node. What a worker finds
  *    between two tasks is told of as soon as it is known what runs next, unless
- *    it is that; what its queue had no room for is told of at once. A task that goes
- *    through the queue though it has nobody to wait for there is not told of: who
- *    took it would carry it to another worker for nothing.
+ *    it is that; what its queue had no room for is told of at once. A task that is
+ *    alone on its worker, where it would wait for nobody in the queue, runs next
+ *    without a word to others.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one

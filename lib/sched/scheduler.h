@@ -47,7 +47,7 @@
 struct core {
 	struct weir_context ctx;
 
-	/* Woken by the running task: next. Never stolen. */
+	/* Woken by the running task, or alone here: next. Never stolen. */
 	struct task *lifo;
 	/*
 	 * Looks again behind the running task: next, before that of the slot. Its

@@ -8,10 +8,11 @@
  *    after event_interval ticks, or when max_poll_gap is seen to have passed,
  *    whichever is first.
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
- *    most LIFO_MAX_POLLS times in a row, at most RESUMED_MAX turns are resumed or
- *    looked behind meanwhile, the inject queues come first every
- *    inject_interval ticks, those of nodes without workers every other time and
- *    by turns, and the local chain, where the inbox goes, has every other turn.
+ *    most LIFO_MAX_POLLS times in a row where anything else is queued, at most
+ *    RESUMED_MAX turns and one are resumed or looked behind meanwhile, the inject
+ *    queues come first every inject_interval ticks, those of nodes without workers
+ *    every other time and by turns, and the local chain, where the inbox goes, has
+ *    every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
  *    to read it would be a good part of each.
@@ -310,13 +311,12 @@ run_one(struct core *c, struct task *t, bool resumed)
 				   run_one_timed(c, t, resumed);
 }
 
-/* It is not resumed now: it goes to the back of the queue. */
+/* It is not resumed now: it waits for its turn as one that yielded does. */
 static void
-send_back_resumed(struct core *c, struct task *t)
+put_off_resumed(struct core *c, struct task *t)
 {
 	note_woken(worker_of(c)->rt, c, t);
 	task_keep_turn(t, task_polls(t));
-	weir__schedule_back(c, t);
 }
 
 /* One that keeps its turn gives it back, or ends if it was cancelled. */
@@ -338,6 +338,9 @@ weir__give_turns_back(struct core *c)
 	struct task *t;
 
 	/* All of them first: an end wakes others, which find room in the queue. */
+	if (c->lifo != NULL)
+		task_chain_add(&c->deferred, c->lifo);
+	c->lifo = NULL;
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		task_chain_add(&c->deferred, t);
 	while ((t = run_queue_pop_owner(&worker_of(c)->queue)) != NULL)
@@ -347,42 +350,50 @@ weir__give_turns_back(struct core *c)
 }
 
 static void
-queue_next(struct core *c)
+queue_behind(struct core *c)
 {
-	struct task *slot = c->lifo, *behind = c->behind;
+	struct task *behind = c->behind;
 
-	c->from_slot = false;
-	c->lifo = NULL;
-	if (slot != NULL)
-		weir__schedule_back(c, slot);
 	c->behind = NULL;
-	if (behind != NULL)
-		send_back_resumed(c, behind);
+	if (behind == NULL)
+		return;
+	put_off_resumed(c, behind);
+	weir__schedule_back(c, behind);
 }
 
 void
 weir__queue_next(struct core *c)
 {
-	queue_next(c);
+	struct task *slot = c->lifo;
+
+	c->from_slot = false;
+	c->lifo = NULL;
+	if (slot != NULL)
+		weir__schedule_back(c, slot);
+	queue_behind(c);
 	tell_of_all(c);
 }
 
 /*
- * Enough: t, which would run next, and those behind it go to the queue. Who looks again
- * behind it waits for it, so that these are as one that is alone (schedule.c, H3).
+ * Enough: t, which would run next, and those behind it go to the queue. One that is
+ * alone (schedule.c, H3) begins a tick of its own instead: who took it from the queue
+ * would carry it to another worker for nothing. Who looks again behind it waits for it,
+ * so nobody need be told of that one either.
  */
 static __rte_noinline void
 send_back(struct core *c, struct task *t, bool resumed)
 {
-	bool alone = nothing_queued(c);
+	bool alone = c->lifo_slot && nothing_queued(c) && !task_is_local(t);
 
 	if (resumed)
-		send_back_resumed(c, t);
-	else
-		weir__schedule_back(c, t);
-	queue_next(c);
-	if (!alone)
-		tell_of_all(c);
+		put_off_resumed(c, t);
+	if (alone) {
+		c->lifo = t;
+		queue_behind(c);
+		return;
+	}
+	weir__schedule_back(c, t);
+	weir__queue_next(c);
 }
 
 /*
@@ -425,15 +436,17 @@ next_behind(struct core *c, struct task *looks_again, bool *resumed)
 static __rte_noinline void
 run_behind(struct core *c, struct task *looks_again)
 {
-	unsigned int lifo_polls = 0, nb_resumed = 0;
+	unsigned int lifo_polls = 0, nb_behind = 0;
 	bool resumed;
 	struct task *t;
 
 	while ((t = next_behind(c, looks_again, &resumed)) != NULL) {
+		nb_behind += resumed || looks_again != NULL;
+		/* Who is looked behind has its turn: it would be two to queue. */
 		if (c->ctx.budget == 0 ||
-		    (resumed || looks_again != NULL ?
-			     nb_resumed++ == RESUMED_MAX :
-			     lifo_polls++ == LIFO_MAX_POLLS)) {
+		    (resumed ? nb_behind > RESUMED_MAX :
+			       looks_again == NULL &&
+				       lifo_polls++ == LIFO_MAX_POLLS)) {
 			send_back(c, t, resumed);
 			break;
 		}

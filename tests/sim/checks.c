@@ -107,7 +107,7 @@ check_lifo(const struct core *c, struct place_state *p)
 	if (!p->known || p->last_tick != core_tick(c))
 		p->same_tick = 0; /* so far */
 	p->last_tick = core_tick(c);
-	if (++p->same_tick > 1 + LIFO_MAX_POLLS + RESUMED_MAX)
+	if (++p->same_tick > 1 + LIFO_MAX_POLLS + RESUMED_MAX + 1)
 		virtual_failed("L2: worker %u polled %u tasks in one tick",
 			       worker_of(c)->index, p->same_tick);
 }

@@ -431,6 +431,34 @@ runtime_ends_while_one_looks(void **state)
 	stop("pcp");
 }
 
+/* The child behind which its parent is put off, and begins a tick of its own. */
+#define LAST_CHILD (RESUMED_MAX / 2 + 1)
+
+static int
+shut_last_poll(struct weir_context *ctx, void *state)
+{
+	rig_add(&shared.polls, 1);
+	if (rig_get(&shared.polls) == LAST_CHILD)
+		weir_runtime_shutdown_begin(rig.rt);
+	return WEIR_DONE;
+}
+
+static void
+runtime_ends_while_one_is_put_off(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "shut last",
+		.poll = shut_last_poll,
+	};
+
+	start(NULL);
+	assert_int_equal(run_parent(calls_poll, &ops), -ECANCELED);
+	weir_join_detach(shared.child);
+	assert_int_equal(rig_get(&shared.polls), LAST_CHILD);
+	assert_int_equal(rig_get(&shared.dropped), 1);
+	stop(NULL);
+}
+
 /* A child that sends its parent a value, if it was told to. */
 static int
 send_poll(struct weir_context *ctx, void *state)
@@ -730,6 +758,7 @@ main(void)
 		TEST(child_that_blocks_holds_nobody_up),
 		TEST(child_that_blocks_has_aborted_its_parent),
 		TEST(runtime_ends_while_one_looks),
+		TEST(runtime_ends_while_one_is_put_off),
 		TEST(one_who_asks_needs_no_wake),
 		TEST(one_who_looked_in_vain_waits),
 		TEST(look_ends_with_its_wait),
