@@ -3,6 +3,7 @@
 own, beside the peers: tools/bench scaling."""
 
 import functools
+import os
 
 import chart
 import page
@@ -41,7 +42,7 @@ thread, has a CPU of its own.
 ![What each scenario costs by the number of workers, and with the best peer]({chart})
 
 Medians; of Weir also the least and the greatest sample. The ratio says how many times
-as good as the best peer it was, the median of the pairs.
+as good as the best peer it was, the median of the pairs.{missing}
 
 {scenarios}"""
 
@@ -87,12 +88,19 @@ def scenario_text(name, measured):
                       f"{first['unit']}.", "", *rows, ""])
 
 
+def missing_text(measured):
+    """What an interrupted run has not come to."""
+    missing = [f"`{name}`" for name in NAMES if name not in measured]
+    return f" The run ended before {', '.join(missing)}." if missing else ""
+
+
 def text(now, command):
     """The page of a report; now["scaling"]: {name: {workers: result}}."""
     each = [result for measured in now["scaling"].values()
             for result in measured.values()]
     return TEXT.format(
-        command=command, chart="scaling.svg",
+        command=command, chart=os.path.basename(CHART),
+        missing=missing_text(now["scaling"]),
         setup="\n".join(page.setup_rows(now["setup"], each)),
         scenarios="\n".join(scenario_text(name, measured)
                             for name, measured in now["scaling"].items()))
@@ -133,6 +141,17 @@ def measure(name, workers, setup, args, say):
     return result
 
 
+def write(args, now):
+    """All that was asked for, of what has been measured."""
+    if args.json:
+        report.write(args.json, now)
+    if args.svg:
+        report.write_text(args.svg, draw(now))
+    if args.page:
+        report.write_text(PAGE, text(now, command_of(args)))
+        report.write_text(CHART, draw(now))
+
+
 def run(args, say):
     """scenarios of the scheduler with one worker up to one on each CPU"""
     machine = Machine(most=None)
@@ -152,11 +171,5 @@ def run(args, say):
             workers: measure(name, workers, setup, args, say)
             for workers in widths(len(machine.cpus))}
         # Each time: a run takes long, and may not come to its end.
-        if args.json:
-            report.write(args.json, now)
-    if args.svg:
-        report.write_text(args.svg, draw(now))
-    if args.page:
-        report.write_text(PAGE, text(now, command_of(args)))
-        report.write_text(CHART, draw(now))
+        write(args, now)
     return 0

@@ -472,6 +472,11 @@ def scaling_is_a_table_and_a_chart_by_workers():
         "| workers | Weir | ratio |", "| 4 | 2.50 (2.50 to 2.50) | - |")
     svg = check_picture(scaling.draw(now))
     equal(len(svg.findall(f"{SVG}polyline")), 3)
+    check("The run ended before `spawn_join`, `chained_spawn`, `ping_pong_chan`, "
+          "`fan_out_steal`." in scaling.text(now, ""), "nothing is missing")
+    whole = {"setup": SETUP, "scaling": dict.fromkeys(scaling.NAMES,
+                                                      measured(5.0))}
+    check("ended before" not in scaling.text(whole, ""), "something is missing")
 
 
 def readme_gets_its_rows_from_a_report():
