@@ -18,7 +18,7 @@ import time
 from netns import (flush, ip, lack_of_namespaces, lack_of_taps,
                    made_namespace, quiet_namespace, socket_in)
 from weirtest import (FULL_DISK, NO_SPACE, Problem, Skip, Tap, Testpmd, check,
-                      seed)
+                      check_eal_help_on_full_disk, seed)
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
 MAC, CLIENT_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -364,11 +364,7 @@ def full_disk():
             echo.wait_end(1)
             check(echo.errors == [f"weir-echo: {NO_SPACE}"],
                   f"{options}: {echo.errors}")
-    done = subprocess.run([*FULL_DISK, Echo.binary, "--help"], text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True,
-                          check=False)
-    check(done.returncode == 1, f"EAL's --help: status {done.returncode}")
-    check(NO_SPACE in done.stderr, f"EAL's --help: {done.stderr}")
+    check_eal_help_on_full_disk(Echo.binary)
 
 
 @contextlib.contextmanager

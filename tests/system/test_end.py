@@ -4,7 +4,8 @@
 import signal
 import subprocess
 
-from weirtest import FULL_DISK, NO_SPACE, TWO_NULL, Tap, Testpmd, check
+from weirtest import (FULL_DISK, NO_SPACE, TWO_NULL, Tap, Testpmd, check,
+                      check_eal_help_on_full_disk)
 
 
 def stop(number, workers, mode):
@@ -84,11 +85,7 @@ def full_disk():
             testpmd.wait_end(1)
             check(testpmd.errors == [f"weir-testpmd: {NO_SPACE}"],
                   f"{options}: {testpmd.errors}")
-    done = subprocess.run([*FULL_DISK, Testpmd.binary, "--help"], text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True,
-                          check=False)
-    check(done.returncode == 1, f"EAL's --help: status {done.returncode}")
-    check(NO_SPACE in done.stderr, f"EAL's --help: {done.stderr}")
+    check_eal_help_on_full_disk(Testpmd.binary)
 
 
 def main():

@@ -73,10 +73,11 @@ def static(installed):
     installed.hello(installed.build(*libs, "-lnuma", "-lpthread"))
 
 
-def manual_of(installed, name, *help_option):
-    """Each option that the program's help has is in its manual, and no other."""
+def manual_of(installed, name, *helps):
+    """Each option that the program's help has is in its manual, and no other. helps:
+    by which arguments it says them."""
     program = os.path.join(find(installed.folder, name), name)
-    helped = run(program, *help_option, env=installed.env)
+    helped = "".join(run(program, *args, env=installed.env) for args in helps)
     check(f"usage: {program}" in helped or f"usage: {name}" in helped,
           f"no help: {helped}")
     folder = find(installed.folder, f"{name}.1")
@@ -90,20 +91,18 @@ def manual_of(installed, name, *help_option):
 
 
 def testpmd(installed):
-    manual_of(installed, "weir-testpmd", "--", "--help")
+    manual_of(installed, "weir-testpmd", ("--", "--help"))
 
 
 def lcores_tool(installed):
-    """It runs where it was installed, and its manual is there."""
-    program = os.path.join(find(installed.folder, "weir-lcores"), "weir-lcores")
-    check("usage: weir-lcores" in run(program, "--help"), "no help")
-    check(find(installed.folder, "weir-lcores.1").endswith("/man1"),
-          "the manual is in no folder of manuals")
+    manual_of(installed, "weir-lcores", ("--help",),
+              *((command, "--help") for command
+                in ("show", "check", "suggest", "record", "diff")))
 
 
 def top_tool(installed):
     """It goes by the name under which it was installed."""
-    manual_of(installed, "weir-top", "--help")
+    manual_of(installed, "weir-top", ("--help",))
     program = os.path.join(find(installed.folder, "weir-top"), "weir-top")
     done = subprocess.run([program, "--bogus"], capture_output=True, text=True,
                           timeout=60)

@@ -45,6 +45,15 @@ def check(condition, text):
         raise Problem(text)
 
 
+def check_eal_help_on_full_disk(binary):
+    """EAL prints its help itself, and an application behind it."""
+    done = subprocess.run([*FULL_DISK, binary, "--help"], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    check(done.returncode == 1, f"EAL's --help: status {done.returncode}")
+    check(NO_SPACE in done.stderr, f"EAL's --help: {done.stderr}")
+
+
 def skip_all(reason):
     print(f"1..0 # SKIP {reason}")
     sys.exit(SKIP)
