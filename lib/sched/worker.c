@@ -442,7 +442,7 @@ run_behind(struct core *c, struct task *looks_again)
 
 	while ((t = next_behind(c, looks_again, &resumed)) != NULL) {
 		nb_behind += resumed || looks_again != NULL;
-		/* Who is looked behind has its turn: it would be two to queue. */
+		/* Not before who is looked behind: that would be two to queue. */
 		if (c->ctx.budget == 0 ||
 		    (resumed ? nb_behind > RESUMED_MAX :
 			       looks_again == NULL &&
