@@ -44,16 +44,22 @@ note(char who)
 }
 
 static void
-start(void (*change)(struct weir_options *o))
+start_workers(unsigned int n, void (*change)(struct weir_options *o))
 {
 	struct weir_options o;
 
 	memset(&shared, 0, sizeof(shared));
-	rig_options(&o, 1);
+	rig_options(&o, n);
 	if (change != NULL)
 		change(&o);
 	rig.rt = weir_runtime_create(&o);
 	assert_non_null(rig.rt);
+}
+
+static void
+start(void (*change)(struct weir_options *o))
+{
+	start_workers(1, change);
 }
 
 static void
@@ -459,6 +465,39 @@ runtime_ends_while_one_is_put_off(void **state)
 	stop(NULL);
 }
 
+/* Such a child that goes on until its worker is to retire. */
+static int
+retire_last_poll(struct weir_context *ctx, void *state)
+{
+	const struct worker *w = worker_of(ctx->core);
+
+	rig_add(&shared.polls, 1);
+	if (rig_get(&shared.polls) != LAST_CHILD)
+		return WEIR_DONE;
+	rig_set(&shared.open, 1 + w->index);
+	rig_wait_until(worker_attention(w) & ATTENTION_RETIRE);
+	return WEIR_DONE;
+}
+
+static void
+worker_retires_while_one_is_put_off(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "retire last",
+		.poll = retire_last_poll,
+	};
+	struct weir_join *join;
+	unsigned int worker;
+
+	start_workers(2, NULL);
+	join = spawn_parent(calls_poll, &ops, NULL);
+	rig_wait_until(rig_get(&shared.open) != 0);
+	worker = rig_get(&shared.open) - 1;
+	assert_int_equal(weir_worker_retire(rig.rt, worker, 1 - worker), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	stop(NULL);
+}
+
 /* A child that sends its parent a value, if it was told to. */
 static int
 send_poll(struct weir_context *ctx, void *state)
@@ -759,6 +798,7 @@ main(void)
 		TEST(child_that_blocks_has_aborted_its_parent),
 		TEST(runtime_ends_while_one_looks),
 		TEST(runtime_ends_while_one_is_put_off),
+		TEST(worker_retires_while_one_is_put_off),
 		TEST(one_who_asks_needs_no_wake),
 		TEST(one_who_looked_in_vain_waits),
 		TEST(look_ends_with_its_wait),
