@@ -245,14 +245,17 @@ look_again(struct core *c, struct task *t)
 static __rte_noinline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
-	bool alone = nothing_queued(c) && c->behind == NULL;
+	bool alone;
 
-	if (next == TASK_NEXT_QUEUE)
+	if (next == TASK_NEXT_QUEUE) {
+		alone = nothing_queued(c) && c->behind == NULL;
 		weir__schedule_back(c, t);
-	else if (!look_again(c, t))
+		if (alone)
+			return;
+	} else if (!look_again(c, t)) {
 		return;
-	if (!alone)
-		tell_of_all(c);
+	}
+	tell_of_all(c);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */

@@ -68,8 +68,9 @@ def by_core(cpus, core=core_of):
     seen = collections.Counter()
     order = []
     for cpu in cpus:
-        order.append((seen[core(cpu)], cpu))
-        seen[core(cpu)] += 1
+        name = core(cpu)
+        order.append((seen[name], cpu))
+        seen[name] += 1
     return tuple(cpu for _, cpu in sorted(order))
 
 

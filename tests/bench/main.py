@@ -185,8 +185,8 @@ def make_parser():
                         f"its end: with each number; or {', '.join(OTHERS)}, "
                         "alone")
     # Those that one alone has no use for are refused there: None was not given.
-    parser.add_argument("--reps", type=lambda t: whole(t, LEAST_REPS_SCALING),
-                        metavar="N",
+    # How few there may be depends on the scenarios.
+    parser.add_argument("--reps", metavar="N",
                         help="samples of each program; default and least: "
                         f"{LEAST_REPS}; of scaling the least is "
                         f"{LEAST_REPS_SCALING}")
@@ -219,6 +219,13 @@ def make_parser():
     return parser
 
 
+def reps_of(parser, text, least):
+    try:
+        return LEAST_REPS if text is None else whole(text, least)
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument --reps: {error}")
+
+
 def parse_arguments(argv=None):
     parser = make_parser()
     args = parser.parse_args(argv)
@@ -232,10 +239,9 @@ def parse_arguments(argv=None):
             if (option in USELESS[name] and given is not None
                     and given is not False):
                 parser.error(f"--{option.replace('_', '-')}: not with {name}")
-    if args.reps and args.reps < LEAST_REPS and alone != ["scaling"]:
-        parser.error(f"argument --reps: must be a whole number, {LEAST_REPS} to "
-                     f"9999, not '{args.reps}'")
-    args.reps = args.reps or LEAST_REPS
+    args.reps = reps_of(parser, args.reps,
+                        LEAST_REPS_SCALING if alone == ["scaling"]
+                        else LEAST_REPS)
     args.seconds = args.seconds or SAMPLE_SECONDS
     if args.patience is None:
         args.patience = PATIENCE_SECONDS

@@ -5,10 +5,9 @@ import os
 import re
 import tempfile
 
-from weirtest import TWO_NULL, Skip, Tap, Testpmd, check, lcores, write_pcap
+from weirtest import (MARK, TWO_NULL, Skip, Tap, Testpmd, check, lcores,
+                      write_pcap)
 
-MARK = "weir-testpmd: "
-WARNING = MARK + "warning: "
 
 # Arguments after "--", the exit status, what the line must contain.
 OPTIONS = (
@@ -111,8 +110,7 @@ def expect(testpmd, status, text, others):
     """One line of ours, on stderr, and nothing else unless EAL may speak."""
     with testpmd:
         testpmd.wait_end(status)
-        ours = [line for line in testpmd.errors
-                if line.startswith(MARK) and not line.startswith(WARNING)]
+        ours = testpmd.complaints()
         check(len(ours) == 1, f"not one line: {testpmd.errors}")
         check(text in ours[0], f"no '{text}' in: {ours[0]}")
         check(others or (testpmd.errors == ours and not testpmd.lines),

@@ -482,8 +482,10 @@ bound_task_that_wakes_itself(void **state)
 	run_alone(&wake_self_ops, &alone_looker, &attr);
 }
 
+/* Its child has a turn, or two, of which the second is from the queue. */
 struct caller {
 	struct looker looker;
+	const struct weir_task_ops *child_ops;
 	struct weir_join *child;
 };
 
@@ -501,48 +503,16 @@ static const struct weir_task_ops nothing_ops = {
 static int
 call_again(struct weir_context *ctx, void *state)
 {
-	struct caller *c = state;
-	int rc;
-
-	for (; c->looker.polls > 0; c->looker.polls--) {
-		note_turn(&c->looker);
-		if (c->child == NULL)
-			c->child =
-				weir_task_spawn(rt, &nothing_ops, NULL, NULL);
-		rc = weir_join_poll(ctx, c->child, NULL);
-		if (rc != 0)
-			return rc;
-		c->child = NULL;
-	}
-	return WEIR_DONE;
-}
-
-static void
-task_that_calls_one_after_another(void **state)
-{
-	static const struct weir_task_ops ops = {
-		.name = "calls",
-		.state_size = sizeof(struct caller),
-		.poll = call_again,
-	};
-	const struct caller caller = { .looker = alone_looker };
-
-	run_alone(&ops, &caller, NULL);
-}
-
-/* Has a turn that comes behind its child's, which goes to the queue. */
-static int
-call_beside(struct weir_context *ctx, void *state)
-{
 	static const struct looker child = { .polls = 1 };
 	struct caller *c = state;
 	int rc;
 
 	look_at_queue();
 	for (; c->looker.polls > 0; c->looker.polls--) {
+		note_turn(&c->looker);
 		if (c->child == NULL)
-			c->child = weir_task_spawn(rt, &wake_self_ops, &child,
-						   NULL);
+			c->child =
+				weir_task_spawn(rt, c->child_ops, &child, NULL);
 		rc = weir_join_poll(ctx, c->child, NULL);
 		if (rc != 0)
 			return rc;
@@ -551,19 +521,31 @@ call_beside(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+static const struct weir_task_ops call_again_ops = {
+	.name = "calls",
+	.state_size = sizeof(struct caller),
+	.poll = call_again,
+};
+
+static void
+task_that_calls_one_after_another(void **state)
+{
+	const struct caller caller = { .looker = alone_looker,
+				       .child_ops = &nothing_ops };
+
+	run_alone(&call_again_ops, &caller, NULL);
+}
+
+/* The caller's turn comes first then. */
 static void
 child_that_goes_on_beside_its_caller(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "calls",
-		.state_size = sizeof(struct caller),
-		.poll = call_beside,
-	};
-	const struct caller caller = { .looker = alone_looker };
+	const struct caller caller = { .looker = alone_looker,
+				       .child_ops = &wake_self_ops };
 	struct weir_join *join;
 
 	start(1000, 0);
-	join = weir_task_spawn(rt, &ops, &caller, NULL);
+	join = weir_task_spawn(rt, &call_again_ops, &caller, NULL);
 	assert_int_equal(rig_join(join, NULL), 0);
 	end();
 }
