@@ -94,7 +94,7 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 	do {
 		lock_acquire(&ts->lock);
 		for (n = 0; n < BATCH; n++) {
-			w = weir__wheel_advance(&ts->wheel, tick);
+			w = wheel_advance(&ts->wheel, tick);
 			if (w == NULL)
 				break;
 			waiters[n] = release(timer_of(w));

@@ -239,33 +239,48 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* Moves timers of an open slot to lower levels, n at most. */
-static void
-move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
+/* Moves the last timer of an open slot to a lower level. */
+static __rte_always_inline void
+move_one(struct wheel *w, unsigned int level, uint64_t slot)
 {
-	struct list_link *head = slot_list(w, level, slot);
-	struct wheel_timer *t;
+	struct wheel_timer *t = timer_of(slot_list(w, level, slot)->prev);
 
-	for (; n > 0 && slot_used(w, level, slot); n--) {
-		t = timer_of(head->prev);
-		take_off(w, t, level, slot);
-		put(w, t, true);
-	}
+	take_off(w, t, level, slot);
+	put(w, t, true);
+}
+
+/* Is there anything left in an open slot? */
+static inline void
+note_open(struct wheel *w, unsigned int level, uint64_t slot)
+{
 	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
 	else
 		w->open &= ~(1u << level);
 }
 
-/* A timer goes: as many move down on each level that has an open slot. */
+/* The same for n timers at most. */
 static void
+move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
+{
+	for (; n > 0 && slot_used(w, level, slot); n--)
+		move_one(w, level, slot);
+	note_open(w, level, slot);
+}
+
+/* A timer goes: as many move down on each level that has an open slot. */
+static inline void
 keep_pace(struct wheel *w)
 {
 	unsigned int open, level;
+	uint64_t slot;
 
 	for (open = w->open; open != 0; open &= open - 1) {
 		level = (unsigned int)__builtin_ctz(open);
-		move_down(w, level, slot_at(w->now, level) + 1, 1);
+		slot = slot_at(w->now, level) + 1;
+		if (likely(slot_used(w, level, slot)))
+			move_one(w, level, slot);
+		note_open(w, level, slot);
 	}
 }
 
@@ -302,7 +317,7 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 }
 
 /* The first timer of level 0 when at[0] has come; NULL: that was too early. */
-static struct wheel_timer *
+static inline struct wheel_timer *
 take_due(struct wheel *w)
 {
 	struct wheel_timer *t = NULL;
@@ -341,14 +356,14 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 }
 
 const struct wheel_timer *
-weir__wheel_peek(struct wheel *w)
+weir__wheel_peek(const struct wheel *w)
 {
+	/* A bound: where timers were removed, a slot before the first one's. */
 	uint64_t slot = w->at[0];
 
-	/* W1: farther ahead, it has gone round. */
-	if (!first_used(w, 0, &slot) || slot - w->at[0] >= WHEEL_SLOTS)
+	if (slot == WHEEL_NEVER || !slot_used(w, 0, slot))
 		return NULL;
-	return timer_of(slot_list(w, 0, slot)->next);
+	return timer_of(w->slots[slot % WHEEL_SLOTS].next);
 }
 
 const struct wheel_timer *

@@ -80,17 +80,27 @@ weir__wheel_put_back(struct wheel *w, struct wheel_timer *t);
 void
 weir__wheel_remove(struct wheel *w, struct wheel_timer *t);
 
+/* As wheel_advance(), where something is to be done by `now`. */
+struct wheel_timer *
+weir__wheel_advance(struct wheel *w, uint64_t now);
+
 /*
  * Takes a timer that is due by `now`, or NULL when there is none left; only then
  * has the wheel come to `now`. Those of a tick come in the order in which they
  * were inserted.
  */
-struct wheel_timer *
-weir__wheel_advance(struct wheel *w, uint64_t now);
+static inline struct wheel_timer *
+wheel_advance(struct wheel *w, uint64_t now)
+{
+	if (w->next <= now)
+		return weir__wheel_advance(w, now);
+	w->now = RTE_MAX(w->now, now);
+	return NULL;
+}
 
 /* The one that is due next; NULL if it is not at hand. */
 const struct wheel_timer *
-weir__wheel_peek(struct wheel *w);
+weir__wheel_peek(const struct wheel *w);
 
 /*
  * The one that comes behind the next to move down to level 0, but only to be fetched: it

@@ -83,7 +83,7 @@ advance(uint64_t to)
 	uint64_t due, last = 0;
 	unsigned int i, first;
 
-	while ((t = weir__wheel_advance(&wheel, to)) != NULL) {
+	while ((t = wheel_advance(&wheel, to)) != NULL) {
 		i = (unsigned int)(t - timers);
 		fuzz_check(i < TIMERS && model[i].in && model[i].due <= to);
 		/* Those that were late when they came are due at once. */
