@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -31,6 +34,18 @@ argument_value(int argc, char **argv, int i, const char *name)
 	if (name[1] != '-')
 		return rest;
 	return *rest == '=' ? rest + 1 : NULL;
+}
+
+bool
+argument_number(const char *text, int base, unsigned long long *number)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return errno == 0 && *end == '\0';
 }
 
 void

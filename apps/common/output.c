@@ -6,17 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "output.h"
 
 void
-output_end(const char *program, int error)
+output_end(int error)
 {
 	bool failed = ferror(stdout) != 0;
 
 	errno = error;
 	if (fflush(stdout) == 0 && !failed)
 		return;
-	fprintf(stderr, "%s: standard output: %s\n", program,
+	fprintf(stderr, "%s: standard output: %s\n", program_name,
 		errno != 0 ? strerror(errno) : "cannot write");
 	_exit(1);
 }

@@ -9,6 +9,6 @@
  * its --help. error: the errno of a write that failed before; 0: not known.
  */
 void
-output_end(const char *program, int error);
+output_end(int error);
 
 #endif

@@ -8,7 +8,6 @@
  */
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -26,7 +25,10 @@
 
 #include "arguments.h"
 #include "echo.h"
+#include "error.h"
 #include "output.h"
+
+const char program_name[] = "weir-echo";
 
 #define FAILED 1
 #define USAGE 2
@@ -40,21 +42,10 @@ static struct echo_port ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_ports;
 static bool help;
 
-/* What is quoted may be anything; the refusal stays a line. */
-static int
-refuse(const char *option, const char *value, const char *why)
-{
-	fprintf(stderr, "weir-echo: %s", option);
-	for (; *value != '\0'; value++)
-		fputc(iscntrl((unsigned char)*value) ? '?' : *value, stderr);
-	fprintf(stderr, ": %s\n", why);
-	return USAGE;
-}
-
 static void
 flush_output(void)
 {
-	output_end("weir-echo", 0);
+	output_end(0);
 }
 
 static int
@@ -64,9 +55,10 @@ parse_ip(const char *value)
 
 	if (inet_pton(AF_INET, value, &address) != 1 ||
 	    !is_one_host(address.s_addr))
-		return refuse("--ip ", value,
-			      "must be an address of one host, such as "
-			      "10.0.0.1");
+		return REFUSE(USAGE,
+			      "--ip %s: must be an address of one host, such "
+			      "as 10.0.0.1",
+			      value);
 	identity.ip = address.s_addr;
 	return 0;
 }
@@ -74,14 +66,11 @@ parse_ip(const char *value)
 static int
 parse_udp_port(const char *value)
 {
-	char *end;
-	unsigned long n;
+	unsigned long long n;
 
-	errno = 0;
-	n = strtoul(value, &end, 10);
-	if (errno != 0 || *end != '\0' || value[0] < '0' || value[0] > '9' ||
-	    n < 1 || n > UINT16_MAX)
-		return refuse("--udp-port ", value, "must be 1 to 65535");
+	if (!argument_number(value, 10, &n) || n < 1 || n > UINT16_MAX)
+		return REFUSE(USAGE, "--udp-port %s: must be 1 to 65535",
+			      value);
 	identity.udp_port = htons((uint16_t)n);
 	return 0;
 }
@@ -121,12 +110,12 @@ parse_option(int option, const char *given)
 		help = true;
 		return 0;
 	case ':':
-		return refuse("", given, "needs a value");
+		return REFUSE(USAGE, "%s: needs a value", given);
 	default:
 		/* It is the option's own when that exists. */
 		if (optopt != 0 && strncmp(given, "--", 2) == 0)
-			return refuse("", given, "takes no value");
-		return refuse("", given, "is no option");
+			return REFUSE(USAGE, "%s: takes no value", given);
+		return REFUSE(USAGE, "%s: is no option", given);
 	}
 }
 
@@ -146,7 +135,7 @@ parse_options(int argc, char **argv)
 	     at = optind)
 		rc = parse_option(option, argv[at]);
 	if (rc == 0 && optind < argc)
-		rc = refuse("", argv[optind], "is no option");
+		rc = REFUSE(USAGE, "%s: is no option", argv[optind]);
 	return rc;
 }
 
@@ -161,10 +150,8 @@ open_ports(unsigned int nb_workers)
 		if (port_open(&ports[nb_ports++], id, nb_workers) < 0)
 			return FAILED;
 	}
-	if (nb_ports == 0) {
-		fprintf(stderr, "weir-echo: no port: see --vdev and -a\n");
-		return FAILED;
-	}
+	if (nb_ports == 0)
+		return REFUSE(FAILED, "no port: see --vdev and -a");
 	return 0;
 }
 
@@ -181,9 +168,7 @@ start_port(struct weir_runtime *rt, struct echo_port *port,
 		port->join = echo_spawn(rt, port, worker);
 	if (port->join != NULL)
 		return 0;
-	fprintf(stderr, "weir-echo: port %u: %s\n", port->id,
-		rte_strerror(rte_errno));
-	return FAILED;
+	return REFUSE(FAILED, "port %u: %s", port->id, rte_strerror(rte_errno));
 }
 
 static int
@@ -207,9 +192,8 @@ await_end(struct echo_port *port)
 	port->join = NULL;
 	if (outcome == -ECANCELED || outcome == -ESHUTDOWN)
 		return 0;
-	fprintf(stderr, "weir-echo: port %u: its fiber ends (%s)\n", port->id,
-		rte_strerror(-outcome));
-	return FAILED;
+	return REFUSE(FAILED, "port %u: its fiber ends (%s)", port->id,
+		      rte_strerror(-outcome));
 }
 
 /* By itself, which it says then. */
@@ -244,7 +228,7 @@ serve(const sigset_t *signals)
 		}
 		if (left > 0)
 			continue;
-		fprintf(stderr, "weir-echo: no port is left to answer\n");
+		error_line("no port is left to answer");
 		break;
 	}
 	return rc;
@@ -290,25 +274,13 @@ run(const sigset_t *signals)
 }
 
 static int
-refuse_lcores(const char *option)
-{
-	refuse("", option,
-	       "leaves no worker lcore beside the main one; name two or more, "
-	       "for example --lcores 0@0,1@0");
-	return FAILED;
-}
-
-static int
 refuse_eal(int error)
 {
 	if (error == EINVAL)
-		fprintf(stderr, "weir-echo: EAL refuses its options, which are "
-				"those before \"--\"; see the line above and "
-				"--help\n");
-	else
-		fprintf(stderr, "weir-echo: EAL does not start: %s\n",
-			rte_strerror(error));
-	return error == EINVAL ? USAGE : FAILED;
+		return REFUSE(USAGE,
+			      "EAL refuses its options, which are those before "
+			      "\"--\"; see the line above and --help");
+	return REFUSE(FAILED, "EAL does not start: %s", rte_strerror(error));
 }
 
 static int
@@ -334,9 +306,12 @@ start_and_run(int argc, char **argv)
 	if (used < 0)
 		return refuse_eal(rte_errno);
 	if (used + 1 < argc)
-		rc = refuse("", argv[used + 1], "is no option");
+		rc = REFUSE(USAGE, "%s: is no option", argv[used + 1]);
 	else if (rte_lcore_count() == 1)
-		rc = refuse_lcores(lcores);
+		rc = REFUSE(FAILED,
+			    "%s: leaves no worker lcore beside the main one; "
+			    "name two or more, for example --lcores 0@0,1@0",
+			    lcores);
 	else
 		rc = run(&signals);
 	rte_eal_cleanup();

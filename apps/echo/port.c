@@ -8,6 +8,7 @@
 #include <rte_ethdev.h>
 
 #include "echo.h"
+#include "error.h"
 
 #define DESCRIPTORS 512
 #define POOL_CACHE 256u
@@ -75,8 +76,7 @@ port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers)
 	port->id = id;
 	rc = start(port, nb_workers);
 	if (rc < 0)
-		fprintf(stderr, "weir-echo: port %u does not start: %s\n", id,
-			rte_strerror(-rc));
+		error_line("port %u does not start: %s", id, rte_strerror(-rc));
 	return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "arguments.h"
 #include "eal.h"
 #include "error.h"
+#include "status.h"
 
 #define MAX_VDEVS 64
 

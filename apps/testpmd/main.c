@@ -26,6 +26,7 @@
 #include "output.h"
 #include "plan.h"
 #include "stats.h"
+#include "status.h"
 #include "watch.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -217,7 +218,7 @@ print_account(const struct account *a)
 static void
 flush_output(void)
 {
-	output_end("weir-testpmd", account_errno);
+	output_end(account_errno);
 }
 
 /* Ends the tasks. What does not end cannot be freed either. */

@@ -19,6 +19,7 @@
 #include "map.h"
 #include "options.h"
 #include "plan.h"
+#include "status.h"
 #include "stream.h"
 
 #define ERROR_SIZE 320

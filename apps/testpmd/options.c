@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +10,13 @@
 
 #include <weir_ethdev.h>
 
+#include "arguments.h"
 #include "error.h"
 #include "forward.h"
 #include "options.h"
+#include "status.h"
+
+const char program_name[] = "weir-testpmd";
 
 #define MAX_DESCRIPTORS 32768
 #define MAX_SECONDS 1e9
@@ -33,43 +36,11 @@ struct option_def {
 	const char *help;
 };
 
-void
-error_line(const char *format, ...)
-{
-	char *line, *c;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&line, format, args) < 0)
-		line = NULL;
-	va_end(args);
-	/* What is quoted may be anything; it stays a line. */
-	for (c = line; c != NULL && *c != '\0'; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
-	fflush(stdout);
-	fprintf(stderr, "weir-testpmd: %s\n", line != NULL ? line : format);
-	free(line);
-}
-
-/* strtoul() without its leniency: digits only, and all of the text. */
-static int
-read_number(const char *text, int base, unsigned long long *number)
-{
-	char *end;
-
-	if (!isxdigit((unsigned char)text[0]))
-		return -EINVAL;
-	errno = 0;
-	*number = strtoull(text, &end, base);
-	return errno != 0 || *end != '\0' ? -EINVAL : 0;
-}
-
 static int
 parse_number(const char *name, const char *value, unsigned long long min,
 	     unsigned long long max, unsigned long long *number)
 {
-	if (read_number(value, 10, number) < 0 || *number < min ||
+	if (!argument_number(value, 10, number) || *number < min ||
 	    *number > max)
 		return REFUSE(STATUS_USAGE, "--%s %s: must be %llu to %llu",
 			      name, value, min, max);
@@ -245,7 +216,7 @@ parse_portmask(const char *name, const char *value, struct options *o)
 {
 	unsigned long long mask;
 
-	if (read_number(value, 16, &mask) < 0 || mask == 0)
+	if (!argument_number(value, 16, &mask) || mask == 0)
 		return REFUSE(STATUS_USAGE,
 			      "--%s %s: must be a hexadecimal mask of ports, "
 			      "for example 0x3",

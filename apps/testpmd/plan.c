@@ -15,6 +15,7 @@
 #include "forward.h"
 #include "options.h"
 #include "plan.h"
+#include "status.h"
 
 struct port *
 plan_port(struct plan *plan, uint16_t id)

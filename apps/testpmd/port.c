@@ -17,6 +17,7 @@
 #include "packet.h"
 #include "plan.h"
 #include "port.h"
+#include "status.h"
 
 /* mbufs that each lcore may keep for itself. */
 #define POOL_CACHE 256u

@@ -13,8 +13,8 @@
 
 #define LINE_BEGIN "weir-lcores: "
 
-#include "../../tools/lcores/error.h"
 #include "../../tools/lcores/options.h"
+#include "../../tools/lcores/status.h"
 #include "line.h"
 
 #define WORDS_MAX 64

@@ -11,10 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "error.h"
 #include "forward.h"
 #include "line.h"
 #include "options.h"
+#include "status.h"
 
 #define WORDS_MAX 64
 #define TEXT_MAX 40000 /* more than the longest --config */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "commands.h"
-#include "error.h"
 #include "escape.h"
 #include "show.h"
+#include "status.h"
 
 struct findings {
 	FILE *out;

@@ -11,8 +11,8 @@
 #include <rte_config.h>
 
 #include "commands.h"
-#include "error.h"
 #include "layout.h"
+#include "status.h"
 
 #define VALUE_SIZE 4096 /* holds a list of all CPUs that a map can name */
 

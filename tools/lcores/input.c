@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "input.h"
+#include "status.h"
 
 #define ERROR_SIZE 512
 

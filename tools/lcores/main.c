@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "error.h"
 #include "show.h"
+#include "status.h"
 
 /* Closes a file that was written; the line says which option named it. */
 static int

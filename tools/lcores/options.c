@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +8,12 @@
 #include <rte_common.h>
 #include <rte_pci.h>
 
+#include "arguments.h"
 #include "error.h"
 #include "options.h"
+#include "status.h"
+
+const char program_name[] = "weir-lcores";
 
 #define MPPS_MAX 1e4
 #define DOMAIN_MAX 0xfffffff
@@ -59,43 +60,13 @@ struct option_def {
 	const char *help;
 };
 
-void
-error_line(const char *format, ...)
-{
-	char *line, *c;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&line, format, args) < 0)
-		line = NULL;
-	va_end(args);
-	/* What is quoted may be anything; it stays a line. */
-	for (c = line; c != NULL && *c != '\0'; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
-	fflush(stdout);
-	fprintf(stderr, "weir-lcores: %s\n", line != NULL ? line : format);
-	free(line);
-}
-
-/* strtoul() without its leniency: digits only, and all of the text. */
-static bool
-read_number(const char *text, unsigned long long *number)
-{
-	if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-		return false;
-	errno = 0;
-	*number = strtoull(text, NULL, 10);
-	return errno == 0;
-}
-
 static int
 parse_number(const char *name, const char *value, unsigned int max,
 	     unsigned int *result)
 {
 	unsigned long long number;
 
-	if (!read_number(value, &number) || number < 1 || number > max)
+	if (!argument_number(value, 10, &number) || number < 1 || number > max)
 		return REFUSE(STATUS_TROUBLE, "--%s %s: must be 1 to %u", name,
 			      value, max);
 	*result = (unsigned int)number;

@@ -16,6 +16,7 @@
 #include "escape.h"
 #include "plan.h"
 #include "show.h"
+#include "status.h"
 
 #define REASON_COLUMN 26
 
