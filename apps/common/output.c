@@ -21,3 +21,19 @@ output_end(int error)
 		errno != 0 ? strerror(errno) : "cannot write");
 	_exit(1);
 }
+
+void
+output_option(int width, const char *name, const char *value, const char *help)
+{
+	const char *line, *end;
+	char left[40];
+
+	snprintf(left, sizeof(left), "--%s%s%s", name, value != NULL ? " " : "",
+		 value != NULL ? value : "");
+	for (line = help; *line != '\0'; line = end) {
+		end = line + strcspn(line, "\n");
+		printf("  %-*s %.*s\n", width, left, (int)(end - line), line);
+		left[0] = '\0';
+		end += *end == '\n';
+	}
+}

@@ -11,4 +11,11 @@
 void
 output_end(int error);
 
+/*
+ * What --help says of an option, which may be several lines, behind the option itself.
+ * width: characters of that. value: what stands for its value, or NULL.
+ */
+void
+output_option(int width, const char *name, const char *value, const char *help);
+
 #endif

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "forward.h"
 #include "options.h"
+#include "output.h"
 #include "status.h"
 
 const char program_name[] = "weir-testpmd";
@@ -432,22 +433,12 @@ void
 options_print_help(const char *program)
 {
 	const struct option_def *def;
-	const char *line, *end;
-	char left[40];
 	unsigned int i;
 
 	printf("usage: %s [EAL options] -- [options]\n\n", program);
 	for (i = 0; i < RTE_DIM(option_defs); i++) {
 		def = &option_defs[i];
-		snprintf(left, sizeof(left), "--%s%s%s", def->name,
-			 def->value != NULL ? " " : "",
-			 def->value != NULL ? def->value : "");
-		for (line = def->help; *line != '\0'; line = end) {
-			end = line + strcspn(line, "\n");
-			printf("  %-24s %.*s\n", left, (int)(end - line), line);
-			left[0] = '\0';
-			end += *end == '\n';
-		}
+		output_option(24, def->name, def->value, def->help);
 	}
 	printf("\nPorts forward in pairs: 0 to 1 and back, 2 to 3 and back; a "
 	       "last port without\na partner forwards to itself.\n"

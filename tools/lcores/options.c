@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "error.h"
 #include "options.h"
+#include "output.h"
 #include "status.h"
 
 const char program_name[] = "weir-lcores";
@@ -420,8 +421,6 @@ options_print_help(const struct options *o)
 {
 	const struct command_def *command = &command_defs[o->command];
 	const struct option_def *def;
-	const char *line, *end;
-	char left[40];
 	unsigned int i;
 
 	if (o->program_help) {
@@ -434,14 +433,6 @@ options_print_help(const struct options *o)
 		def = &option_defs[i];
 		if ((def->commands & 1u << o->command) == 0)
 			continue;
-		snprintf(left, sizeof(left), "--%s%s%s", def->name,
-			 def->value != NULL ? " " : "",
-			 def->value != NULL ? def->value : "");
-		for (line = def->help; *line != '\0'; line = end) {
-			end = line + strcspn(line, "\n");
-			printf("  %-16s %.*s\n", left, (int)(end - line), line);
-			left[0] = '\0';
-			end += *end == '\n';
-		}
+		output_option(16, def->name, def->value, def->help);
 	}
 }
