@@ -293,9 +293,9 @@ rig_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	return join;
 }
 
-struct weir_join *
-rig_spawn_on(struct weir_runtime *rt, unsigned int worker,
-	     const struct weir_task_ops *ops, const struct rig_state *state)
+static struct weir_join *
+spawn_on(struct weir_runtime *rt, unsigned int worker,
+	 const struct weir_task_ops *ops, const void *state)
 {
 	const struct weir_spawn_attr attr = {
 		.affinity = WEIR_AFFINITY_WORKER,
@@ -306,6 +306,13 @@ rig_spawn_on(struct weir_runtime *rt, unsigned int worker,
 	if (join == NULL)
 		fail_msg("weir_task_spawn: %s", rte_strerror(rte_errno));
 	return join;
+}
+
+struct weir_join *
+rig_spawn_on(struct weir_runtime *rt, unsigned int worker,
+	     const struct weir_task_ops *ops, const struct rig_state *state)
+{
+	return spawn_on(rt, worker, ops, state);
 }
 
 struct weir_join *
@@ -357,6 +364,39 @@ rig_unblock(struct rig_blockers *b)
 	rig_set(&b->go, 1);
 	for (i = 0; i < b->n; i++)
 		assert_int_equal(rig_join(b->joins[i], NULL), 0);
+}
+
+static void
+stay_at_door(void *arg)
+{
+	struct rig_door *door = arg;
+
+	rig_set(&door->in, 1);
+	rig_wait_until(rig_get(&door->open));
+}
+
+static int
+visit_poll(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(stay_at_door, *(struct rig_door **)state);
+}
+
+struct weir_join *
+rig_block_thread(struct weir_runtime *rt, unsigned int worker,
+		 struct rig_door *door)
+{
+	static const struct weir_task_ops ops = {
+		.name = "visit",
+		.state_size = sizeof(struct rig_door *),
+		.poll = visit_poll,
+	};
+	struct weir_join *join;
+
+	rig_set(&door->in, 0);
+	rig_set(&door->open, 0);
+	join = spawn_on(rt, worker, &ops, &door);
+	rig_wait_until(rig_get(&door->in));
+	return join;
 }
 
 size_t

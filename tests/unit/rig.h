@@ -140,6 +140,19 @@ rig_block_some(struct rig_blockers *b, struct weir_runtime *rt,
 void
 rig_unblock(struct rig_blockers *b);
 
+/* Where a thread stays until it is opened. */
+struct rig_door {
+	struct atomic_u32 in; /* it has come */
+	struct atomic_u32 open;
+};
+/*
+ * A task bound to a worker blocks its thread at the door, which another stands in for
+ * meanwhile. It has come there.
+ */
+struct weir_join *
+rig_block_thread(struct weir_runtime *rt, unsigned int worker,
+		 struct rig_door *door);
+
 /* Bytes of EAL's heap in use. */
 size_t
 rig_heap_in_use(void);

@@ -218,56 +218,15 @@ bound_tasks_do_not_overtake_a_worker_that_comes_back(void **state)
 	let_run(0);
 }
 
-/* The task that blocks the successor's thread goes on there. */
-struct door {
-	struct atomic_u32 in;
-	struct atomic_u32 open;
-};
-
-static void
-wait_at(void *arg)
-{
-	struct door *d = arg;
-
-	rig_set(&d->in, 1);
-	rig_wait_until(rig_get(&d->open));
-}
-
-static int
-visit_poll(struct weir_context *ctx, void *state)
-{
-	return weir_block_in_place(wait_at, *(struct door **)state);
-}
-
-static const struct weir_task_ops visit_ops = {
-	.name = "visit",
-	.state_size = sizeof(struct door *),
-	.poll = visit_poll,
-};
-
-static struct weir_join *
-spawn_visit(struct door *d)
-{
-	const struct weir_spawn_attr attr = {
-		.affinity = WEIR_AFFINITY_WORKER,
-	};
-	struct weir_join *join;
-
-	join = weir_task_spawn(rig.rt, &visit_ops, &d, &attr);
-	assert_non_null(join);
-	rig_wait_until(rig_get(&d->in));
-	return join;
-}
-
 static void
 worker_comes_back_after_those_that_block_its_stand_in(void **state)
 {
-	struct door d = { .open = { 0 } };
+	struct rig_door d;
 	struct weir_join *join;
 	struct change c;
 
 	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
-	join = spawn_visit(&d);
+	join = rig_block_thread(rig.rt, 0, &d);
 	begin(&c, add_again, 1, ATTENTION_RETURN);
 	/* The standby thread of worker 1 has seen what is wanted. */
 	let_run(1);
@@ -301,8 +260,8 @@ expect_idle_worker(unsigned int worker, unsigned int busy)
 static void
 stand_in_sleeps_and_steals_while_a_retirement_waits(void **state)
 {
-	struct door d = { .open = { 0 } };
-	struct weir_join *join = spawn_visit(&d);
+	struct rig_door d;
+	struct weir_join *join = rig_block_thread(rig.rt, 0, &d);
 	struct change c;
 
 	begin(&c, retire_to_1, 0, ATTENTION_RETIRE);
@@ -315,13 +274,13 @@ stand_in_sleeps_and_steals_while_a_retirement_waits(void **state)
 static void
 stand_in_sleeps_and_steals_while_a_return_waits(void **state)
 {
-	struct door d = { .open = { 0 } };
+	struct rig_door d;
 	struct weir_join *join;
 	struct change c;
 
 	assert_int_equal(weir_worker_add(rig.rt, lcores[SPARE]), SPARE);
 	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
-	join = spawn_visit(&d);
+	join = rig_block_thread(rig.rt, 0, &d);
 	begin(&c, add_again, 1, ATTENTION_RETURN);
 	expect_idle_worker(1, SPARE);
 	rig_set(&d.open, 1);

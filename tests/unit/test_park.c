@@ -174,46 +174,17 @@ spawn_by_a_task_wakes_another_worker(void **state)
 	}
 }
 
-/* Leaves its worker to another thread until it is told to come back. */
-struct visitor {
-	struct atomic_u32 in;
-	struct atomic_u32 go;
-};
-
-static void
-stay_away(void *arg)
-{
-	struct visitor *v = arg;
-
-	rig_set(&v->in, 1);
-	rig_wait_until(rig_get(&v->go));
-}
-
-static int
-visitor_poll(struct weir_context *ctx, void *state)
-{
-	return weir_block_in_place(stay_away, *(struct visitor **)state);
-}
-
 static void
 thread_that_comes_back_wakes_the_driver(void **state)
 {
-	const struct weir_task_ops ops = {
-		.name = "visitor",
-		.state_size = sizeof(struct visitor *),
-		.poll = visitor_poll,
-	};
-	struct visitor v, *told = &v;
 	struct weir_join *join;
+	struct rig_door d;
 	unsigned int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		memset(&v, 0, sizeof(v));
-		join = weir_task_spawn(rig.rt, &ops, &told, NULL);
-		assert_non_null(join);
-		rig_wait_until(rig_get(&v.in));
+		join = rig_block_thread(rig.rt, 0, &d);
 		await_all_asleep();
-		rig_set(&v.go, 1);
+		rig_set(&d.open, 1);
 		assert_int_equal(rig_join(join, NULL), 0);
 	}
 }

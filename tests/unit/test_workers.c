@@ -419,51 +419,20 @@ test_shutdown_with_a_retired_worker_leaves_its_lcore_alone(void **state)
 	rte_eal_wait_lcore(lcores[1]);
 }
 
-struct blocking {
-	struct atomic_u32 in;
-	struct atomic_u32 go;
-};
-
-static void
-wait_blocked(void *arg)
-{
-	struct blocking *b = arg;
-
-	rig_set(&b->in, 1);
-	rig_wait_until(rig_get(&b->go));
-}
-
-static int
-blocking_poll(struct weir_context *ctx, void *state)
-{
-	return weir_block_in_place(wait_blocked, *(struct blocking **)state);
-}
-
-static const struct weir_task_ops blocking_ops = {
-	.name = "blocking",
-	.state_size = sizeof(struct blocking *),
-	.poll = blocking_poll,
-};
-
 static void
 test_retiring_waits_for_blocked_threads(void **state)
 {
-	const struct weir_spawn_attr attr = {
-		.affinity = WEIR_AFFINITY_WORKER,
-	};
-	struct blocking b = { .go = { 0 } }, *told = &b;
 	struct retirement r = { .rc = 1 };
 	struct weir_join *join;
+	struct rig_door d;
 	pthread_t thread;
 
-	join = weir_task_spawn(rig.rt, &blocking_ops, &told, &attr);
-	assert_non_null(join);
-	rig_wait_until(rig_get(&b.in));
+	join = rig_block_thread(rig.rt, 0, &d);
 	pthread_create(&thread, NULL, retire_worker_0, &r);
 	await_the_call(&r);
 	assert_true(weir_worker_is_active(rig.rt, 0));
 	assert_int_equal(rig_get(&r.over), 0);
-	rig_set(&b.go, 1);
+	rig_set(&d.open, 1);
 	pthread_join(thread, NULL);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(rig_join(join, NULL), 0);
