@@ -124,3 +124,28 @@ ports_teardown(void **state)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 	return 0;
 }
+
+static int
+receiver_poll(struct weir_context *ctx, void *state)
+{
+	struct rte_mbuf *pkts[32];
+	struct ports_receiver *r = state;
+	int n, i;
+
+	while (r->taken < r->wanted) {
+		n = weir_rxq_recv(ctx, r->rxq, pkts, RTE_DIM(pkts));
+		if (n < 0)
+			return n;
+		for (i = 0; i < n; i++)
+			r->disorder += number_of(pkts[i]) != r->taken++;
+		rte_pktmbuf_free_bulk(pkts, (unsigned int)n);
+	}
+	return WEIR_DONE;
+}
+
+const struct weir_task_ops ports_receiver_ops = {
+	.name = "receiver",
+	.state_size = sizeof(struct ports_receiver),
+	.poll = receiver_poll,
+	.result_size = sizeof(struct ports_receiver),
+};

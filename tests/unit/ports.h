@@ -14,6 +14,8 @@
 #include <rte_ring.h>
 
 #include "base/race.h"
+#include "weir_ethdev.h"
+#include "weir_task.h"
 
 #define PORTS 2
 #define QUEUES 2
@@ -61,6 +63,15 @@ number_of(const struct rte_mbuf *m)
 	race_release(&pool);
 	return number;
 }
+
+/* The state of a task, and its result, that takes packets until it has those wanted. */
+struct ports_receiver {
+	struct weir_rxq *rxq;
+	uint32_t wanted;
+	uint32_t taken;
+	uint32_t disorder; /* of them came out of turn */
+};
+extern const struct weir_task_ops ports_receiver_ops;
 
 struct rte_mbuf *
 packet(uint32_t number);

@@ -560,38 +560,6 @@ nodes_of_all_lcores_are_read_at_once(void **state)
 	assert_int_equal(reads, 1);
 }
 
-/* Packets of one port, whoever polls it. */
-struct receiver {
-	struct weir_rxq *rxq;
-	uint32_t taken;
-	uint32_t disorder;
-};
-
-static int
-receiver_poll(struct weir_context *ctx, void *state)
-{
-	struct rte_mbuf *pkts[32];
-	struct receiver *r = state;
-	int n, i;
-
-	while (r->taken < PACKETS) {
-		n = weir_rxq_recv(ctx, r->rxq, pkts, RTE_DIM(pkts));
-		if (n < 0)
-			return n;
-		for (i = 0; i < n; i++)
-			r->disorder += number_of(pkts[i]) != r->taken++;
-		rte_pktmbuf_free_bulk(pkts, (unsigned int)n);
-	}
-	return WEIR_DONE;
-}
-
-static const struct weir_task_ops receiver_ops = {
-	.name = "receiver",
-	.state_size = sizeof(struct receiver),
-	.poll = receiver_poll,
-	.result_size = sizeof(struct receiver),
-};
-
 /* Changes that are over. */
 static struct atomic_u32 rounds;
 
@@ -641,7 +609,7 @@ static void
 nothing_is_lost_under_traffic(void **state)
 {
 	struct weir_join *joins[PORTS];
-	struct receiver r = { 0 };
+	struct ports_receiver r = { .wanted = PACKETS };
 	pthread_t threads[PORTS];
 	struct rand_state rand;
 	char text[256];
@@ -652,7 +620,8 @@ nothing_is_lost_under_traffic(void **state)
 	rig_set(&rounds, 0);
 	for (i = 0; i < PORTS; i++) {
 		r.rxq = rxqs[i];
-		joins[i] = weir_task_spawn(rig.rt, &receiver_ops, &r, NULL);
+		joins[i] =
+			weir_task_spawn(rig.rt, &ports_receiver_ops, &r, NULL);
 		assert_non_null(joins[i]);
 		pthread_create(&threads[i], NULL, send_packets,
 			       (void *)(uintptr_t)i);

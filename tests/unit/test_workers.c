@@ -588,38 +588,6 @@ test_bound_tasks_never_run_at_the_same_time(void **state)
 	assert_int_equal(shared.polls, PUSHERS * (WAKES + 1));
 }
 
-/* Packets of one queue, while its source and its worker change. */
-struct receiver {
-	struct weir_rxq *rxq;
-	uint32_t taken;
-	uint32_t disorder;
-};
-
-static int
-receiver_poll(struct weir_context *ctx, void *state)
-{
-	struct rte_mbuf *pkts[32];
-	struct receiver *r = state;
-	int n, i;
-
-	while (r->taken < PACKETS) {
-		n = weir_rxq_recv(ctx, r->rxq, pkts, RTE_DIM(pkts));
-		if (n < 0)
-			return n;
-		for (i = 0; i < n; i++)
-			r->disorder += number_of(pkts[i]) != r->taken++;
-		rte_pktmbuf_free_bulk(pkts, (unsigned int)n);
-	}
-	return WEIR_DONE;
-}
-
-static const struct weir_task_ops receiver_ops = {
-	.name = "receiver",
-	.state_size = sizeof(struct receiver),
-	.poll = receiver_poll,
-	.result_size = sizeof(struct receiver),
-};
-
 /* Half way it waits until there has been a change. */
 static void *
 send_packets(void *changes)
@@ -640,8 +608,10 @@ send_packets(void *changes)
 static void
 test_order_and_packets_are_kept_under_traffic(void **state)
 {
-	struct receiver r = { .rxq = weir_rxq_create(rig.rt, ports[0], 0, 0,
-						     32) };
+	struct ports_receiver r = {
+		.rxq = weir_rxq_create(rig.rt, ports[0], 0, 0, 32),
+		.wanted = PACKETS,
+	};
 	struct atomic_u32 changes = { 0 };
 	struct rand_state rand;
 	struct weir_join *join;
@@ -651,7 +621,7 @@ test_order_and_packets_are_kept_under_traffic(void **state)
 	int rc;
 
 	assert_non_null(r.rxq);
-	join = weir_task_spawn(rig.rt, &receiver_ops, &r, NULL);
+	join = weir_task_spawn(rig.rt, &ports_receiver_ops, &r, NULL);
 	assert_non_null(join);
 	pthread_create(&thread, NULL, send_packets, &changes);
 	rand_seed(&rand, seed);
@@ -673,8 +643,10 @@ test_order_and_packets_are_kept_under_traffic(void **state)
 static void
 test_moving_a_source_over_and_over_keeps_its_packets(void **state)
 {
-	struct receiver r = { .rxq = weir_rxq_create(rig.rt, ports[0], 0, 0,
-						     32) };
+	struct ports_receiver r = {
+		.rxq = weir_rxq_create(rig.rt, ports[0], 0, 0, 32),
+		.wanted = PACKETS,
+	};
 	struct atomic_u32 moves = { 0 };
 	struct weir_join *join;
 	unsigned int to = 0;
@@ -682,7 +654,7 @@ test_moving_a_source_over_and_over_keeps_its_packets(void **state)
 	int rc;
 
 	assert_non_null(r.rxq);
-	join = weir_task_spawn(rig.rt, &receiver_ops, &r, NULL);
+	join = weir_task_spawn(rig.rt, &ports_receiver_ops, &r, NULL);
 	assert_non_null(join);
 	pthread_create(&thread, NULL, send_packets, &moves);
 	while ((rc = weir_join_try(join, &r)) == WEIR_PENDING) {
