@@ -371,7 +371,10 @@ try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 	return rc < 0 ? rc : 0;
 }
 
-/* Makes a system call until it has done something, or there is an error. */
+/*
+ * Makes a system call until it has done something, or there is an error. What the
+ * call gives fits an int: the kernel's MAX_RW_COUNT sees to it.
+ */
 #define try_call(ctx, f, events, call)                           \
 	__extension__({                                          \
 		ssize_t done_;                                   \
@@ -386,31 +389,31 @@ try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 			}                                        \
 			done_ = try_again((ctx), (f), (events)); \
 		} while (done_ == 0);                            \
-		done_;                                           \
+		(int)done_;                                      \
 	})
 
-ssize_t
+int
 weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
 	     size_t size)
 {
 	return try_call(ctx, f, EPOLLIN, read(f->fd, buf, size));
 }
 
-ssize_t
+int
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size)
 {
 	return try_call(ctx, f, EPOLLOUT, write(f->fd, buf, size));
 }
 
-ssize_t
+int
 weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
 		int flags)
 {
 	return try_call(ctx, f, EPOLLIN, recvmsg(f->fd, msg, flags));
 }
 
-ssize_t
+int
 weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
 		const struct msghdr *msg, int flags)
 {

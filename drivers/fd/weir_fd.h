@@ -29,7 +29,6 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include <weir_source.h>
 
@@ -159,23 +158,24 @@ weir_fd_cancel(struct weir_fd *f);
  * as weir_fd_wait() does. They are tried first, and each try spends a unit of
  * budget.
  *
- * @return What those return; WEIR_PENDING, to be called again; -errno of those,
- * or of weir_fd_wait().
+ * @return What those return, which fits: Linux moves no more than 0x7ffff000 bytes
+ * at a time. WEIR_PENDING, to be called again; -errno of those, or of
+ * weir_fd_wait().
  *
  * The task that ctx belongs to, one that reads and one that writes. A write to
  * what the other side has closed raises SIGPIPE, unless it is ignored or the
  * flags have MSG_NOSIGNAL.
  */
-WEIR_API ssize_t
+WEIR_API int
 weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
 	     size_t size);
-WEIR_API ssize_t
+WEIR_API int
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size);
-WEIR_API ssize_t
+WEIR_API int
 weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
 		int flags);
-WEIR_API ssize_t
+WEIR_API int
 weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
 		const struct msghdr *msg, int flags);
 

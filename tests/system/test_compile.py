@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What weir_stackless.h promises that a compiler says about wrong code.
+"""What a compiler says: nothing about right code, and what weir_stackless.h promises
+about wrong code.
 
 Each piece of code is compiled on its own, by every compiler that is there.
 """
@@ -17,11 +18,14 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 FUNCTION = """
 #include <weir.h>
+#include <weir_fd.h>
 
 struct state {{
 	struct weir_place place;
 	struct weir_sleep sleep;
 	unsigned int i;
+	struct weir_fd *fd;
+	char bytes[8];
 }};
 
 int
@@ -64,6 +68,19 @@ RIGHT = f"""{BEGIN}
 		WEIR_YIELD(ctx);
 	WEIR_SUSPEND();
 	{END}"""
+
+# Each wrapper around a wait that gives a count.
+READ = "weir_fd_read({}, s->fd, s->bytes, sizeof(s->bytes))"
+COUNTS = f"""
+	struct weir_fiber *f = weir_fiber_current();
+	struct weir_wait stop = {{ {{ 0 }} }};
+
+	rc = weir_fiber_await(f, {READ.format("weir_fiber_context(f)")});
+	if (rc == 0)
+		rc = weir_timeout(ctx, &s->sleep, 1, {READ.format("ctx")});
+	if (rc == 0)
+		rc = weir_token_bound(ctx, NULL, &stop, {READ.format("ctx")});
+"""
 
 
 def in_switch(type_):
@@ -114,9 +131,9 @@ def compile_by(compiler, code):
     dpdk = subprocess.run(["pkg-config", "--cflags", "libdpdk"], check=True,
                           capture_output=True, text=True).stdout.split()
     folders = [f"-I{folder}" for folder in
-               [f"{TOP}/lib", *glob.glob(f"{TOP}/lib/*/")]]
+               [f"{TOP}/lib", *glob.glob(f"{TOP}/lib/*/"), f"{TOP}/drivers/fd"]]
     done = subprocess.run(
-        [*NAMES[compiler], "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE",
+        [*NAMES[compiler], "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-D_GNU_SOURCE",
          "-S", "-o", os.devnull, *folders, *dpdk, "-"], input=FUNCTION.format(code), capture_output=True,
         text=True, timeout=60)
     return done.returncode, done.stderr.replace("‘", "'").replace("’", "'")
@@ -148,6 +165,7 @@ def is_refused(code, by, why):
 def main():
     tap = Tap()
     tap.run("right code compiles without a warning", compiles, RIGHT)
+    tap.run("counts go through what bounds a wait", compiles, COUNTS)
     for name, wrong in WRONG.items():
         tap.run(f"{name} is refused", is_refused, *wrong)
     tap.finish()

@@ -476,7 +476,7 @@ read_byte(struct weir_context *ctx, void *state)
 {
 	char byte;
 
-	return (int)weir_fd_read(ctx, ((struct selecting *)state)->f, &byte, 1);
+	return weir_fd_read(ctx, ((struct selecting *)state)->f, &byte, 1);
 }
 
 static int
@@ -789,12 +789,12 @@ count_poll(struct weir_context *ctx, void *state)
 {
 	struct counter *c = state;
 	uint64_t value;
-	ssize_t n;
+	int n;
 
 	while (c->count < c->wanted) {
 		n = weir_fd_read(ctx, c->f, &value, sizeof(value));
 		if (n < 0)
-			return (int)n;
+			return n;
 		if (n != sizeof(value))
 			return -EPROTO;
 		c->count += value;
@@ -893,7 +893,7 @@ struct stream {
 	uint32_t done;
 };
 
-static ssize_t
+static int
 transfer(struct weir_context *ctx, const struct stream *s, unsigned char *bytes,
 	 size_t size)
 {
@@ -912,18 +912,21 @@ stream_poll(struct weir_context *ctx, void *state)
 {
 	struct stream *s = state;
 	unsigned char bytes[1000];
-	ssize_t n, i;
+	int n, i;
 
 	while (s->done < STREAM) {
 		for (i = 0; i < 1000; i++)
-			bytes[i] = (unsigned char)((s->done + i) * 7 >> 3);
+			bytes[i] =
+				(unsigned char)((s->done + (uint32_t)i) * 7 >>
+						3);
 		n = transfer(ctx, s, bytes, 1000);
 		if (n == WEIR_PENDING)
 			rig_add(&waits, 1);
 		if (n < 0)
-			return (int)n;
+			return n;
 		for (i = 0; i < n; i++)
-			if (bytes[i] != (unsigned char)((s->done + i) * 7 >> 3))
+			if (bytes[i] !=
+			    (unsigned char)((s->done + (uint32_t)i) * 7 >> 3))
 				return -EPROTO;
 		s->done += (uint32_t)n;
 	}
@@ -1178,13 +1181,13 @@ read_sparingly(struct weir_context *ctx, void *state)
 {
 	struct weir_fd *f = *(struct weir_fd **)state;
 	struct weir_options o;
-	ssize_t n;
 	uint64_t count;
+	int n;
 
 	rig_options(&o, 1);
 	weir_context_spend(ctx, o.budget - 1);
 	n = weir_fd_read(ctx, f, &count, sizeof(count));
-	return n < 0 ? (int)n : WEIR_DONE;
+	return n < 0 ? n : WEIR_DONE;
 }
 
 static const struct weir_task_ops sparing_ops = {
