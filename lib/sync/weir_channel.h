@@ -37,8 +37,10 @@ struct weir_receiver;
  *                  WEIR_CHANNEL_UNBOUNDED. There is memory for the next power of
  *                  two.
  * @param size      Bytes of a value.
- * @param drop      Releases a value that nobody will receive; may be NULL. Runs
- *                  on the thread that gives up the last receiver.
+ * @param drop      Releases a value that nobody will receive; may be NULL. Gets the
+ *                  address of a copy (of a pointer, where values are pointers),
+ *                  aligned to 16 bytes. Runs on the thread that gives up the last
+ *                  receiver.
  * @param sender    The first of each; the caller owns them. The channel's
  * @param receiver  memory goes with the last of both.
  * @return 0, -EINVAL (a capacity or size of 0, or too large), -ENOMEM.

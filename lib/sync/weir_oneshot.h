@@ -30,7 +30,8 @@ struct weir_oneshot_rx;
  *              makes one. The ends may outlive it.
  * @param size  Bytes of the value; 0 is legal.
  * @param drop  Releases a value that was sent and will not be received; may be
- *              NULL. Runs on the thread that drops the receiver.
+ *              NULL. Gets the value's address, aligned to 16 bytes. Runs on the
+ *              thread that drops the receiver.
  * @return 0, -EINVAL: size is too large, -ENOMEM.
  *
  * Any thread.

@@ -20,6 +20,7 @@ static struct atomic_u32 dropped;
 static void
 count_drop(void *value)
 {
+	assert_int_equal((uintptr_t)value % 16, 0);
 	rig_add(&dropped, *(uint32_t *)value);
 }
 
