@@ -23,8 +23,13 @@
  * and is in line after that: when its budget is spent, or behind a task that it has
  * just spawned or woken, which may give it what it waits for.)
  *
+ * The call that begins a wait spends a unit of budget, also where it ends at once, and
+ * one for a burst, however many values that has.
+ *
  * A plain thread gives NULL for both, and is blocked until its turn has come:
- * it gets no WEIR_PENDING. On a worker that is refused with -EDEADLK.
+ * it gets no WEIR_PENDING. On a worker that is refused with -EDEADLK. To wait for
+ * some time at most it gives weir_runtime_block_on() a task that has weir_timeout()
+ * around the wait.
  *
  * What is waited for must stay where it was initialised, also while nobody waits: it
  * has pointers to itself. So it is not initialised in a state that is then spawned,
