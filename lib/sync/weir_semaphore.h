@@ -9,6 +9,10 @@
  *
  * Who waits is served in the order of arrival, also when a later one would want
  * fewer permits or could read beside other readers.
+ *
+ * What has been taken belongs to nobody in particular: a task that ends with permits
+ * or a lock, as one that is aborted while it has them, leaves them taken. So its state
+ * says that it has them, and its drop gives them back.
  */
 
 #include <weir_wait.h>
