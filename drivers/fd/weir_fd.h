@@ -24,7 +24,8 @@
  * them costs the more, the more there are.
  *
  * A signalfd tells of signals to the process, which all its threads have to
- * block; those to one thread are for that thread alone.
+ * block: so the program blocks them before rte_eal_init(), whose threads do then as
+ * well. Those to one thread are for that thread alone.
  */
 
 #include <sys/epoll.h>
