@@ -49,7 +49,9 @@ WEIR_API void
 weir_join_set_free(struct weir_join_set *set);
 
 /**
- * Starts a task in the set, as weir_task_spawn().
+ * Starts a task in the set, as weir_task_spawn(). One that is to be aborted alone is
+ * spawned by that instead, and put into the set when weir_join_abort_handle() has
+ * given a handle of it.
  *
  * @param id  Where the task's id goes, may be NULL.
  * @return 0. When nothing was started and the state still is the caller's:
