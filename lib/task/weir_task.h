@@ -23,7 +23,11 @@ struct weir_task_ops {
 	/** For dumps, traces and reports. Must outlive the tasks, as ops must. */
 	const char *name;
 
-	/** Bytes of the caller's state struct; 0 is legal. */
+	/**
+	 * Bytes of the caller's state struct; 0 is legal. Of up to 448 a task takes
+	 * one of the node's cells (weir_options.task_cells); more are got from
+	 * EAL's heap for each task, which costs more.
+	 */
 	size_t state_size;
 
 	/**
