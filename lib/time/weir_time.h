@@ -143,7 +143,8 @@ struct weir_interval {
 
 /**
  * The first tick comes with the first wait, the others each a period later. A
- * tick that would be due beyond the end of time never comes.
+ * tick that would be due beyond the end of time never comes. To begin anew an
+ * interval that is waited for is cancelled first: its wait would be overwritten.
  *
  * @return 0, or -EINVAL: a period of 0, or no such way.
  *
@@ -161,7 +162,10 @@ weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
 WEIR_API int
 weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval);
 
-/** Ends a wait, if there is one. The task, its drop included. */
+/**
+ * Ends a wait, if there is one; the tick that it was for is still the next. The task,
+ * its drop included.
+ */
 WEIR_API void
 weir_interval_cancel(struct weir_interval *interval);
 

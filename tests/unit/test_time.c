@@ -701,6 +701,7 @@ struct ticker_state {
 	struct weir_interval interval;
 	struct atomic_u32 *ticks;
 	unsigned int n;
+	bool gives_up; /* each wait once */
 };
 
 static int
@@ -711,6 +712,10 @@ ticker_poll(struct weir_context *ctx, void *state)
 
 	while (s->n < TICKS) {
 		rc = weir_interval_tick(ctx, &s->interval);
+		if (rc == WEIR_PENDING && s->gives_up) {
+			weir_interval_cancel(&s->interval);
+			rc = weir_interval_tick(ctx, &s->interval);
+		}
 		if (rc < 0)
 			return rc;
 		rig_set(s->ticks, ++s->n);
@@ -788,6 +793,24 @@ interval_leaves_missed_ticks_out(void **state)
 	tick_on(MS / 2, 4);
 	tick_on(MS, 5);
 	tick_on(MS, 6);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+tick_that_was_given_up_is_still_the_next(void **state)
+{
+	struct ticker_state s = { .ticks = &rig.log.polls, .gives_up = true };
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_interval_init(&s.interval, MS, WEIR_MISSED_BURST),
+			 0);
+	join = weir_task_spawn(rig.rt, &ticker_ops, &s, NULL);
+	tick_on(0, 1);
+	tick_on(MS, 2);
+	tick_on(MS / 2, 2);
+	tick_on(MS / 2, 3);
+	tick_on(3 * MS, 6);
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
@@ -959,6 +982,7 @@ main(void)
 		RIG_TESTS(interval_catches_up),
 		RIG_TESTS(interval_goes_on_from_a_late_tick),
 		RIG_TESTS(interval_leaves_missed_ticks_out),
+		RIG_TESTS(tick_that_was_given_up_is_still_the_next),
 		RIG_TESTS(tick_beyond_the_end_of_time_never_comes),
 		RIG_TEST(bad_interval_is_refused, 1),
 		RIG_TESTS(storm_of_sleeps_and_aborts),
