@@ -114,6 +114,10 @@ weir_sleep_cancel(struct weir_sleep *sleep);
  *   wait itself then goes on and may be called again, or be given up as it
  *   says; one on a source, as here, by weir_source_cancel().
  *
+ * Who is told WEIR_PENDING and gives the wait up for another reason, as when a
+ * weir_token_bound() around this has ended, ends the sleep by weir_sleep_cancel():
+ * the next wait would have what is left of this one's time.
+ *
  * The task that ctx belongs to.
  */
 WEIR_API int
