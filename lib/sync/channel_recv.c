@@ -372,19 +372,35 @@ weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 	return recv_one(ctx, c, value, wait);
 }
 
-int
-weir_try_recv(struct weir_receiver *receiver, void *value)
+static int
+try_recv(struct channel *c, void *values, uint32_t n)
 {
-	struct channel *c = channel_of(receiver);
 	int rc;
 
 	lock_receivers(c);
-	rc = recv_now(c, value, 1, 0);
+	rc = recv_now(c, values, n, 0);
 	if (rc == -EAGAIN && is_apart(c)) {
 		weir__channel_come_together(c);
-		rc = recv_now(c, value, 1, 0);
+		rc = recv_now(c, values, n, 0);
 	}
 	if (rc == -EAGAIN)
 		lock_release(&c->sync.lock);
+	return rc;
+}
+
+int
+weir_try_recv_burst(struct weir_receiver *receiver, void *values, uint32_t n)
+{
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	return try_recv(channel_of(receiver), values, n);
+}
+
+int
+weir_try_recv(struct weir_receiver *receiver, void *value)
+{
+	int rc = try_recv(channel_of(receiver), value, 1);
+
 	return RTE_MIN(rc, 0);
 }

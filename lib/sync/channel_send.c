@@ -238,15 +238,31 @@ weir_send(struct weir_context *ctx, struct weir_sender *sender,
 	return send_one(ctx, c, value, wait);
 }
 
-int
-weir_try_send(struct weir_sender *sender, const void *value)
+static __rte_always_inline int
+try_send(struct channel *c, const void *values, uint32_t n)
 {
-	struct channel *c = channel_of(sender);
 	int rc;
 
 	lock_acquire(&c->sync.lock);
-	rc = send_now(c, value, 1, 0);
+	rc = send_now(c, values, n, 0);
 	if (rc == -EAGAIN)
 		lock_release(&c->sync.lock);
+	return rc;
+}
+
+int
+weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n)
+{
+	if (unlikely(n == 0))
+		return -EINVAL;
+	n = RTE_MIN(n, (uint32_t)INT32_MAX);
+	return try_send(channel_of(sender), values, n);
+}
+
+int
+weir_try_send(struct weir_sender *sender, const void *value)
+{
+	int rc = try_send(channel_of(sender), value, 1);
+
 	return RTE_MIN(rc, 0);
 }

@@ -126,6 +126,12 @@ weir_oneshot_send(struct weir_oneshot_tx *tx, const void *value)
 	return end_sender(o, ONESHOT_SENT);
 }
 
+bool
+weir_oneshot_is_closed(const struct weir_oneshot_tx *tx)
+{
+	return is_alone(oneshot_of(tx));
+}
+
 void
 weir_oneshot_tx_drop(struct weir_oneshot_tx *tx)
 {

@@ -104,6 +104,15 @@ weir_send(struct weir_context *ctx, struct weir_sender *sender,
 	  const void *value, struct weir_wait *wait);
 
 /**
+ * Sends up to n values, as many as there is room for that nobody waits for.
+ *
+ * @return How many were sent, at least one, from the first on; -EAGAIN, -EPIPE,
+ * -ENOMEM (an unbounded channel); -EINVAL: n is 0. Any thread.
+ */
+WEIR_API int
+weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n);
+
+/**
  * Sends one value if there is room and nobody waits for it.
  *
  * @return 0, -EAGAIN, -EPIPE or -ENOMEM. Any thread.
@@ -132,6 +141,15 @@ weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
 WEIR_API int
 weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 	  struct weir_wait *wait);
+
+/**
+ * Receives up to n values, as many as are there that nobody waits for.
+ *
+ * @return How many there are, at least one; -EAGAIN or -EPIPE; -EINVAL: n is 0. Any
+ * thread.
+ */
+WEIR_API int
+weir_try_recv_burst(struct weir_receiver *receiver, void *values, uint32_t n);
 
 /**
  * Receives one value if there is one and nobody waits for it.

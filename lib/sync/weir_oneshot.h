@@ -53,6 +53,13 @@ WEIR_API int
 weir_oneshot_send(struct weir_oneshot_tx *tx, const void *value);
 
 /**
+ * Has the receiver gone? Then nobody waits for what the sender is about to make. Any
+ * thread.
+ */
+WEIR_API bool
+weir_oneshot_is_closed(const struct weir_oneshot_tx *tx);
+
+/**
  * Gives the end up without a value: the receiver gets -EPIPE. NULL is legal.
  * Any thread.
  */

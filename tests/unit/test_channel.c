@@ -337,6 +337,61 @@ sender_that_gives_up_has_sent_nothing(void **state)
 }
 
 static void
+bursts_that_do_not_wait_take_what_is_there(void **state)
+{
+	uint16_t in[20] = { 1, 2, 3, 4, 5, 6, 7, 8 }, out[20];
+
+	open_channel(5, sizeof(in[0]));
+	assert_int_equal(weir_try_send_burst(tx, in, 0), -EINVAL);
+	assert_int_equal(weir_try_recv_burst(rx, out, 0), -EINVAL);
+	assert_int_equal(weir_try_recv_burst(rx, out, 8), -EAGAIN);
+	assert_int_equal(weir_try_send_burst(tx, in, 8), 5);
+	assert_int_equal(weir_try_send_burst(tx, in + 5, 3), -EAGAIN);
+	assert_int_equal(weir_try_recv_burst(rx, out, 3), 3);
+	assert_int_equal(weir_try_send_burst(tx, in + 5, 8), 3);
+	weir_sender_drop(tx);
+	assert_int_equal(weir_try_recv_burst(rx, out + 3, 8), 5);
+	assert_memory_equal(in, out, 8 * sizeof(in[0]));
+	assert_int_equal(weir_try_recv_burst(rx, out, 8), -EPIPE);
+	weir_receiver_drop(rx);
+	/* Of so many at once the two sides part, and come together in vain. */
+	open_channel(20, sizeof(in[0]));
+	assert_int_equal(weir_try_send_burst(tx, in, 20), 20);
+	assert_int_equal(weir_try_recv_burst(rx, out, 10), 10);
+	assert_int_equal(weir_try_send_burst(tx, in, 20), 10);
+	assert_int_equal(weir_try_recv_burst(rx, out, 20), 10);
+	assert_int_equal(weir_try_recv_burst(rx, out, 20), 10);
+	assert_int_equal(weir_try_recv_burst(rx, out, 20), -EAGAIN);
+	weir_receiver_drop(rx);
+	assert_int_equal(weir_try_send_burst(tx, in, 8), -EPIPE);
+	weir_sender_drop(tx);
+}
+
+static void
+bursts_that_do_not_wait_leave_what_is_promised(void **state)
+{
+	const uint64_t values[3] = { 1, 2, 3 };
+	struct rig_blockers blockers;
+	struct letter a = { 0 };
+	struct weir_join *join;
+	uint64_t out[3];
+
+	open_channel(3, sizeof(values[0]));
+	a.rx = rx;
+	join = waiter_spawn(rig.rt, recv_letter, &a);
+	waiter_wait_for(tx, 1);
+	rig_block(&blockers, rig.rt);
+	assert_int_equal(weir_try_send_burst(tx, values, 3), 3);
+	assert_int_equal(weir_try_recv_burst(rx, out, 3), 2);
+	assert_int_equal(weir_try_recv_burst(rx, out, 3), -EAGAIN);
+	rig_unblock(&blockers);
+	assert_int_equal(waiter_join(join), 0);
+	assert_int_equal(out[0] + out[1] + a.value, 6);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
 last_sender_ends_the_channel(void **state)
 {
 	struct letter a[3] = { 0 };
@@ -773,11 +828,14 @@ oneshot_tells_of_a_lost_end(void **state)
 	uint64_t v = 5;
 
 	open_oneshot(&one_tx, &l.rx);
+	assert_false(weir_oneshot_is_closed(one_tx));
 	weir_oneshot_rx_drop(l.rx);
+	assert_true(weir_oneshot_is_closed(one_tx));
 	assert_int_equal(weir_oneshot_send(one_tx, &v), -EPIPE);
 	open_oneshot(&one_tx, &l.rx);
 	join = waiter_spawn(rig.rt, recv_oneshot, &l);
 	wait_for_waiter(l.rx);
+	assert_false(weir_oneshot_is_closed(one_tx));
 	weir_oneshot_tx_drop(one_tx);
 	assert_int_equal(waiter_join(join), -EPIPE);
 	open_oneshot(&one_tx, &l.rx);
@@ -1308,6 +1366,8 @@ main(void)
 		RIG_TEST(receivers_wait_in_their_order, 2),
 		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
 		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
+		RIG_TEST(bursts_that_do_not_wait_take_what_is_there, 1),
+		RIG_TEST(bursts_that_do_not_wait_leave_what_is_promised, 1),
 		RIG_TEST(last_sender_ends_the_channel, 2),
 		RIG_TEST(wait_is_for_one_side_at_a_time, 1),
 		RIG_TEST(end_comes_behind_what_was_promised, 2),
