@@ -14,7 +14,7 @@
  *    between two tasks is told of as soon as it is known what runs next, unless
  *    it is that; what its queue had no room for is told of at once. A task that is
  *    alone on its worker, where it would wait for nobody in the queue, runs next
- *    without a word to others.
+ *    without a word to others, and so does one behind it that waits for it.
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one

@@ -241,21 +241,25 @@ look_again(struct core *c, struct task *t)
 	return ahead > 0;
 }
 
-/* It was woken meanwhile, or looks again. */
+/*
+ * It was woken meanwhile, or looks again. Where the queue has nothing else nobody is told
+ * of one that runs next, nor of one that waits for who does (H3).
+ */
 static __rte_noinline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
 	bool alone;
 
-	if (next == TASK_NEXT_QUEUE) {
-		alone = nothing_queued(c) && c->behind == NULL;
+	if (next == TASK_NEXT_AGAIN) {
+		alone = !look_again(c, t);
+	} else {
+		alone = next == TASK_NEXT_QUEUE ?
+				nothing_queued(c) && c->behind == NULL :
+				run_queue_len_owner(&worker_of(c)->queue) == 0;
 		weir__schedule_back(c, t);
-		if (alone)
-			return;
-	} else if (!look_again(c, t)) {
-		return;
 	}
-	tell_of_all(c);
+	if (!alone)
+		tell_of_all(c);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */

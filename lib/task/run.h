@@ -32,6 +32,7 @@ enum task_next {
 	TASK_NEXT_DEFER,  /* yielded */
 	TASK_NEXT_AGAIN,  /* yielded, to look again for what it waits for */
 	TASK_NEXT_RESUME, /* to be resumed behind what is next */
+	TASK_NEXT_BEHIND, /* the same, but others can have it from the queue */
 };
 
 /* What poll returned, as an outcome. */
@@ -86,10 +87,13 @@ task_next_turn(struct task *t, uint32_t polls, uint32_t asked)
 {
 	if (unlikely(asked & ASKED_OWES))
 		state_ref_inc(&t->state);
-	if (!(asked & (ASKED_YIELD | ASKED_LOOK_AGAIN)))
+	if (!(asked &
+	      (ASKED_YIELD | ASKED_LOOK_AGAIN | ASKED_OWES | ASKED_BESIDES)))
 		return TASK_NEXT_RESUME;
 	task_keep_turn(t, polls);
-	return asked & ASKED_YIELD ? TASK_NEXT_DEFER : TASK_NEXT_AGAIN;
+	if (asked & ASKED_YIELD)
+		return TASK_NEXT_DEFER;
+	return asked & ASKED_LOOK_AGAIN ? TASK_NEXT_AGAIN : TASK_NEXT_BEHIND;
 }
 
 static __rte_always_inline enum task_next

@@ -163,6 +163,7 @@ task_is_local(const struct task *t)
 #define ASKED_OUT_OF_BUDGET 8u /* to yield, since its budget was empty */
 #define ASKED_SUSPENDED 16u    /* the budget is set aside, in `kept` */
 #define ASKED_OWES 32u	       /* gave a reference away (state.h, T6) */
+#define ASKED_BESIDES 64u      /* waits for something else, as it did before */
 
 /* Its next turn needs no wake-up. */
 #define ASKED_TURN (ASKED_YIELD | ASKED_LOOK_AGAIN | ASKED_BEHIND_NEXT)
@@ -277,6 +278,16 @@ context_look_behind_next(struct weir_context *ctx)
 	context_check(ctx);
 	ctx->asked |= ASKED_BEHIND_NEXT;
 	return WEIR_PENDING;
+}
+
+/*
+ * The task waits for something else besides, and has given its waker away for that, now
+ * or earlier: that may come while what it looks behind takes long.
+ */
+static inline void
+context_waits_besides(struct weir_context *ctx)
+{
+	ctx->asked |= ASKED_BESIDES;
 }
 
 /* A hook for the task, if there is one. */

@@ -13,6 +13,7 @@
 #include "sched/scheduler.h"
 
 #define TURNS 1000u
+#define LIMIT_NS 1000000u
 
 /* What the tasks of a test have in common. One worker runs them. */
 static struct {
@@ -22,6 +23,7 @@ static struct {
 	struct weir_receiver *rx[2];
 	struct weir_oneshot_tx *there;
 	struct weir_abort *parent;
+	struct weir_token *token;
 	struct weir_join *child;
 	const struct weir_join *self; /* the parent */
 	bool behind; /* the parent's turn was to come behind its child's */
@@ -34,6 +36,8 @@ struct parent {
 	bool spawned;
 	struct weir_oneshot_rx *back;
 	struct weir_wait wait;
+	struct weir_sleep limit;
+	struct weir_select select;
 };
 
 static void
@@ -85,6 +89,7 @@ parent_drop(void *state)
 
 	rig_set(&shared.dropped, 1);
 	weir_wait_cancel(&p->wait);
+	weir_sleep_cancel(&p->limit);
 	weir_oneshot_rx_drop(p->back);
 }
 
@@ -363,6 +368,114 @@ child_that_blocks_holds_nobody_up(void **state)
 	start(NULL);
 	assert_int_equal(run_parent(open_poll, &block_ops), 0);
 	stop("pcpcp");
+}
+
+/* A child that takes until its parent, which waits for the token too, has given up. */
+static int
+take_long_poll(struct weir_context *ctx, void *state)
+{
+	weir_token_cancel(shared.token);
+	rig_wait_until(rig_get(&shared.open));
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops take_long_ops = {
+	.name = "take_long",
+	.poll = take_long_poll,
+};
+
+/* The second time it waits for something else as it did before. */
+static int
+call_two(struct weir_context *ctx, void *state)
+{
+	const struct weir_task_ops *const ops[] = { &plain_ops,
+						    &take_long_ops };
+	struct parent *p = state;
+	int rc;
+
+	for (; p->left < RTE_DIM(ops); p->left++) {
+		if (!p->spawned)
+			shared.child = weir_task_spawn(rig.rt, ops[p->left],
+						       NULL, NULL);
+		p->spawned = true;
+		rc = weir_join_poll(ctx, shared.child, NULL);
+		if (rc < 0)
+			return rc;
+		p->spawned = false;
+	}
+	return WEIR_DONE;
+}
+
+static int
+give_up(int rc, int expected)
+{
+	if (rc == WEIR_PENDING)
+		return rc;
+	assert_int_equal(rc, expected);
+	rig_set(&shared.open, 1);
+	return WEIR_DONE;
+}
+
+static int
+limit_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+
+	return give_up(weir_timeout(ctx, &p->limit, LIMIT_NS, call_two(ctx, p)),
+		       -ETIMEDOUT);
+}
+
+static int
+bound_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+
+	return give_up(
+		weir_token_bound(ctx, shared.token, &p->wait, call_two(ctx, p)),
+		-ECANCELED);
+}
+
+static int
+stop_wait(struct weir_context *ctx, void *state)
+{
+	return weir_token_wait(ctx, shared.token,
+			       &((struct parent *)state)->wait);
+}
+
+static int
+select_poll(struct weir_context *ctx, void *state)
+{
+	static const struct weir_branch branches[] = {
+		{ call_two, NULL },
+		{ stop_wait, NULL },
+	};
+	struct parent *p = state;
+	int rc;
+
+	return give_up(weir_select_first(ctx, &p->select, branches,
+					 RTE_DIM(branches), p, &rc),
+		       1);
+}
+
+/* Others find it, and the time of a worker that is stuck passes on others. */
+static void
+child_that_takes_long_keeps_its_parent_from_nothing_else(void **state)
+{
+	int (*const polls[])(struct weir_context *, void *) = {
+		limit_poll,
+		bound_poll,
+		select_poll,
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(polls); i++) {
+		start_workers(2, NULL);
+		shared.token = weir_token_create();
+		assert_int_equal(run_parent(polls[i], NULL), 0);
+		assert_int_equal(rig_join(shared.child, NULL), 0);
+		weir_token_drop(shared.token);
+		stop(NULL);
+	}
 }
 
 /* The same, and has aborted its parent. */
@@ -795,6 +908,7 @@ main(void)
 		TEST(one_who_calls_again_and_again),
 		TEST(one_who_looks_is_aborted),
 		TEST(child_that_blocks_holds_nobody_up),
+		TEST(child_that_takes_long_keeps_its_parent_from_nothing_else),
 		TEST(child_that_blocks_has_aborted_its_parent),
 		TEST(runtime_ends_while_one_looks),
 		TEST(runtime_ends_while_one_is_put_off),
