@@ -27,6 +27,7 @@ static struct {
 	struct weir_join *child;
 	const struct weir_join *self; /* the parent */
 	bool behind; /* the parent's turn was to come behind its child's */
+	uint32_t tick, turns, most_turns; /* of one tick */
 	struct atomic_u32 polls, open, dropped, stop;
 } shared;
 
@@ -45,6 +46,16 @@ note(char who)
 {
 	if (shared.n + 1 < sizeof(shared.order))
 		shared.order[shared.n++] = who;
+}
+
+static void
+note_tick(void)
+{
+	uint32_t tick = core_tick(weir__core);
+
+	shared.turns = tick == shared.tick ? shared.turns + 1 : 1;
+	shared.tick = tick;
+	shared.most_turns = RTE_MAX(shared.most_turns, shared.turns);
 }
 
 static void
@@ -139,6 +150,7 @@ static int
 plain_poll(struct weir_context *ctx, void *state)
 {
 	note('c');
+	note_tick();
 	shared.behind = shared.self != NULL &&
 			weir__core->behind == (const struct task *)shared.self;
 	return WEIR_DONE;
@@ -267,6 +279,7 @@ calls_poll(struct weir_context *ctx, void *state)
 	struct parent *p = state;
 	int rc;
 
+	note_tick();
 	while (p->left < TURNS) {
 		if (!p->spawned) {
 			p->spawned = true;
@@ -287,6 +300,8 @@ one_who_calls_again_and_again(void **state)
 {
 	start(NULL);
 	assert_int_equal(run_parent(calls_poll, &plain_ops), 0);
+	/* The first, and those that max_poll_gap_us speaks of. */
+	assert_int_equal(shared.most_turns, 1 + RESUMED_MAX + 1);
 	stop(NULL);
 }
 
