@@ -124,6 +124,21 @@ maintenance(struct core *c, uint64_t now)
 	tell_of_queued(c);
 }
 
+/*
+ * Another's turn comes before the poll that those wait for who yielded. It may take
+ * long: they have that now, and others can have them.
+ */
+static __rte_noinline void
+give_way(struct core *c)
+{
+	if (c->deferred.n > 0) {
+		if (c->looked != core_tick(c))
+			core_set_now(c, rte_rdtsc());
+		maintenance(c, c->now);
+	}
+	weir__queue_next(c);
+}
+
 /* L2: bound tasks have every other turn. */
 static __rte_noinline struct task *
 take_bound(struct core *c)
@@ -167,7 +182,7 @@ take_first(struct core *c)
 	if (t == NULL)
 		t = weir__take_inject(c);
 	if (t != NULL)
-		weir__queue_next(c);
+		give_way(c);
 	return t;
 }
 
@@ -510,7 +525,7 @@ attend(struct core *c, enum driver driver, uint32_t wanted)
 		if (c->searching)
 			weir__stop_searching(c);
 		/* Nor does it end soon. */
-		weir__queue_next(c);
+		give_way(c);
 		if (!weir__handoff_pass(c, driver))
 			return true;
 		/* L6: what was wanted since. */
@@ -584,8 +599,11 @@ look_around(struct core *c)
 {
 	struct task *t = weir__take_inject(c);
 
-	if (t != NULL)
+	if (t != NULL) {
+		if (unlikely(c->deferred.n > 0))
+			give_way(c);
 		return t;
+	}
 	/* Before the wait begins, so that it is counted. */
 	timers_fetch(&worker_of(c)->timers);
 	c->looking = true;

@@ -423,6 +423,112 @@ runtime_ends(void **state)
 	assert_int_equal(rig_get(&rig.log.drops), RTE_DIM(joins));
 }
 
+static int
+look_again_poll(struct weir_context *ctx, void *state)
+{
+	struct rig_state *s = state;
+
+	rig_add(&s->log->polls, 1);
+	return rig_get(s->go) ? WEIR_DONE : context_look_again(ctx);
+}
+
+static const struct weir_task_ops look_again_ops = {
+	.name = "look_again",
+	.state_size = sizeof(struct rig_state),
+	.poll = look_again_poll,
+};
+
+/* Whose turn comes though its worker has nobody else: worker 1 has been blocked. */
+static void
+expect_turn_elsewhere(struct rig_blockers *other, struct weir_join *join)
+{
+	uint32_t polls = rig_get(&rig.log.polls);
+
+	rig_unblock(other);
+	rig_wait_until(rig_get(&rig.log.polls) > polls + 1);
+	rig_set(&rig.go, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static struct weir_join *
+spawn_on_worker_0(const struct weir_task_ops *ops, struct rig_blockers *other)
+{
+	struct weir_join *join;
+
+	rig_set(&rig.go, 0);
+	rig_block_some(other, rig.rt, 1u << 1);
+	join = rig_spawn(rig.rt, ops, &rig.told);
+	rig_wait_until(rig_get(&rig.log.polls) > 0);
+	return join;
+}
+
+/* It comes from outside, and before those who yielded. */
+static void
+it_is_taken_from_a_worker_that_another_task_keeps(void **state)
+{
+	const struct weir_task_ops *const ops[] = { &rig_yield_ops,
+						    &look_again_ops };
+	struct rig_blockers other, stuck;
+	struct weir_join *join;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(ops); i++) {
+		rig_set(&rig.log.polls, 0);
+		join = spawn_on_worker_0(ops[i], &other);
+		rig_block_some(&stuck, rig.rt, 1u << 0);
+		expect_turn_elsewhere(&other, join);
+		rig_unblock(&stuck);
+	}
+}
+
+struct door {
+	struct atomic_u32 in, open, back;
+};
+
+static void
+wait_at(void *arg)
+{
+	struct door *d = arg;
+
+	rig_set(&d->in, 1);
+	rig_wait_until(rig_get(&d->open));
+}
+
+static int
+keep_core_poll(struct weir_context *ctx, void *state)
+{
+	struct door *d = *(struct door **)state;
+
+	assert_int_equal(weir_block_in_place(wait_at, d), 0);
+	rig_set(&d->back, 1);
+	rig_wait_until(rig_get(&rig.go));
+	return WEIR_DONE;
+}
+
+static void
+it_is_taken_from_a_worker_whose_core_another_thread_keeps(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "keep_core",
+		.state_size = sizeof(struct door *),
+		.poll = keep_core_poll,
+	};
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct door d = { .in = { 0 } }, *door = &d;
+	struct rig_blockers other;
+	struct weir_join *joins[2];
+
+	joins[0] = weir_task_spawn(rig.rt, &ops, &door, &attr);
+	rig_wait_until(rig_get(&d.in));
+	joins[1] = spawn_on_worker_0(&rig_yield_ops, &other);
+	rig_set(&d.open, 1);
+	rig_wait_until(rig_get(&d.back));
+	expect_turn_elsewhere(&other, joins[1]);
+	assert_int_equal(rig_join(joins[0], NULL), 0);
+}
+
 int
 main(void)
 {
@@ -435,6 +541,10 @@ main(void)
 		RIG_TEST(worker_goes_and_comes_back, 2),
 		RIG_TEST(worker_goes_and_comes_back, 3),
 		RIG_TEST(ends_overflow_the_queue, 2),
+		RIG_TEST(it_is_taken_from_a_worker_that_another_task_keeps, 2),
+		RIG_TEST(
+			it_is_taken_from_a_worker_whose_core_another_thread_keeps,
+			2),
 		RIG_TESTS(runtime_ends),
 	};
 
