@@ -30,9 +30,10 @@ arm(struct weir_context *ctx, struct timers *ts, struct timer *t, uint64_t now,
 }
 
 /*
- * Its time came while it was in. What has been waited for is told with an empty budget,
- * too: a timeout around something that uses up each budget is in time. It is told
- * once, since another runtime's clock may be behind that time.
+ * Its time came while it was in, or before, and an earlier turn had no budget left to
+ * be told that. What has been waited for is told with an empty budget, too: a timeout
+ * around something that uses up each budget is in time. It is told once, since another
+ * runtime's clock may be behind that time.
  */
 static int
 tell_end(struct weir_context *ctx, struct timer *t)
@@ -57,6 +58,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	struct timers *ts = weir__timers_of(ctx);
 	struct timer *t = timer_of(sleep);
 	uint64_t cycles, due, now;
+	int rc;
 
 	t->begun = false;
 	if (timer_idle(t) && timer_fired(t, ts->clock, deadline))
@@ -72,8 +74,11 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	if (cycles <= now || cycles - now < ts->clock->hz / NEAR_PER_S) {
 		now = clock_now(ts->clock);
 		if (now >= cycles) {
-			t->wheel.due = 0;
-			return context_spend(ctx, 1);
+			rc = context_spend(ctx, 1);
+			/* As if it had been in until then: tell_end(). */
+			t->wheel.due =
+				rc < 0 ? now >> ts->clock->tick_shift : 0;
+			return rc;
 		}
 	}
 	return arm(ctx, ts, t, now, due);
@@ -95,13 +100,17 @@ weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns)
 	struct timers *ts = weir__timers_of(ctx);
 	struct timer *t = timer_of(sleep);
 	uint64_t now, deadline;
+	int rc;
 
 	if (t->begun)
 		return sleep_on(ctx, t);
 	/* Of a wait until a time, which this one replaces. */
 	forget(t);
-	if (ns == 0)
-		return context_spend(ctx, 1);
+	if (ns == 0) {
+		rc = context_spend(ctx, 1);
+		t->begun = rc < 0;
+		return rc;
+	}
 	now = clock_now(ts->clock);
 	if (__builtin_add_overflow(now, weir__clock_cycles(ts->clock, ns),
 				   &deadline))

@@ -108,8 +108,8 @@ timer_idle(const struct timer *t)
 }
 
 /*
- * Of one that is idle: has it been in until its time came, and with it the deadline (in
- * nanoseconds)?
+ * Of one that is idle: has it been in until its time came, or was that told in vain, and
+ * with it the deadline (in nanoseconds)?
  */
 static inline bool
 timer_fired(const struct timer *t, const struct clock *c, uint64_t deadline)

@@ -539,6 +539,8 @@ timeout_ends_a_wait(void **state)
 struct drain_state {
 	struct atomic_u32 *polls;
 	struct weir_sleep sleep;
+	uint64_t ns;
+	bool until; /* a deadline, instead of a timeout */
 };
 
 static int
@@ -550,7 +552,10 @@ drain_poll(struct weir_context *ctx, void *state)
 	while ((rc = weir_context_spend(ctx, 1)) == 0)
 		;
 	rig_add(s->polls, 1);
-	return weir_timeout(ctx, &s->sleep, MS, rc);
+	if (!s->until)
+		return weir_timeout(ctx, &s->sleep, s->ns, rc);
+	rc = weir_sleep_until(ctx, &s->sleep, s->ns);
+	return rc == 0 ? -ETIMEDOUT : rc;
 }
 
 static void
@@ -569,7 +574,7 @@ static const struct weir_task_ops drain_ops = {
 static void
 timeout_ends_what_leaves_no_budget(void **state)
 {
-	struct drain_state s = { .polls = &rig.log.polls };
+	struct drain_state s = { .polls = &rig.log.polls, .ns = MS };
 	struct weir_join *join;
 	uint32_t before;
 
@@ -585,6 +590,26 @@ timeout_ends_what_leaves_no_budget(void **state)
 		       rig_get(&rig.log.polls) > before + 2);
 	weir_join_abort(join);
 	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+}
+
+static void
+time_that_has_passed_ends_what_leaves_no_budget(void **state)
+{
+	struct drain_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+	unsigned int until;
+
+	for (until = 0; until < 2; until++) {
+		s.until = until;
+		rig_set(&rig.log.polls, 0);
+		join = weir_task_spawn(rig.rt, &drain_ops, &s, NULL);
+		assert_non_null(join);
+		/* Some turns later at most, when the clock has moved on by a tick. */
+		rig_wait_until(weir_join_ended(join) ||
+			       rig_get(&rig.log.polls) > 100000);
+		weir_join_abort(join);
+		assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+	}
 }
 
 /* One sleep, in a task of one runtime after that of another, whose clock is ahead. */
@@ -976,6 +1001,7 @@ main(void)
 		RIG_TEST(conversion_does_not_drift, 1),
 		RIG_TESTS(timeout_ends_a_wait),
 		RIG_TESTS(timeout_ends_what_leaves_no_budget),
+		RIG_TESTS(time_that_has_passed_ends_what_leaves_no_budget),
 		RIG_TEST(sleep_may_serve_in_another_runtime, 1),
 		RIG_TEST(sleep_that_was_given_up_serves_in_another_runtime, 1),
 		RIG_TESTS(wait_that_succeeds_ends_its_timeout),
