@@ -160,7 +160,8 @@ weir__source_look(struct weir_source *src, bool rescue, struct weir_waker **w)
 		*w = disarm(src);
 		return true;
 	}
-	src->error = (int16_t)-rc;
+	/* Of what is beyond, the opposite may not be there. */
+	src->error = (int16_t)errno_or_einval(rc > WEIR_PENDING ? -rc : 0);
 	*w = disarm_all(src);
 	return true;
 }

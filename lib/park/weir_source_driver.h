@@ -43,7 +43,7 @@ struct weir_source_ops {
 	 *
 	 * @return More than 0 when the waiter has something to take, 0 when
 	 * not, -errno when the source is broken: it is then closed with that
-	 * error.
+	 * error; EINVAL stands in for any other number.
 	 *
 	 * With the lock held, on a worker; only while a task waits. So neither
 	 * this nor what it calls may close or alert a source.

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -360,6 +361,26 @@ driver_is_polled_while_a_task_waits_and_its_error_closes(void **state)
 	assert_int_equal(rig_get(&finis), 1);
 }
 
+/* In particular not for "not yet", upon which nobody would wake the task again. */
+static void
+what_a_driver_says_that_is_no_errno_counts_as_einval(void **state)
+{
+	static const int wrong[] = { WEIR_PENDING, -(1 << 16), INT_MIN };
+	struct atomic_u32 finis = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wrong); i++) {
+		struct fake *f = fake_create(&finis);
+		struct weir_join *join;
+
+		join = weir_task_spawn(rig.rt, &fake_waiter_ops, &f, NULL);
+		rig_wait_until(rig_get(&f->polls) > 3);
+		rig_set(&f->rc_plus_1000, (uint32_t)wrong[i] + 1000);
+		assert_int_equal(rig_join(join, NULL), -EINVAL);
+		weir_source_free(f);
+	}
+}
+
 static void
 let_rounds_pass(uint64_t n)
 {
@@ -584,6 +605,7 @@ main(void)
 		TESTS(cancelled_waiter_gives_its_place_up),
 		TESTS(shutdown_ends_the_waiter_and_closes_the_source),
 		TESTS(driver_is_polled_while_a_task_waits_and_its_error_closes),
+		TESTS(what_a_driver_says_that_is_no_errno_counts_as_einval),
 		TEST(source_is_passed_over_until_its_time, 1),
 		TEST(bad_arguments_are_refused, 2),
 		TESTS(source_comes_and_goes_beside_others),
