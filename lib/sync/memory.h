@@ -39,13 +39,13 @@ sync_free(void *p)
 	rte_free(p);
 }
 
-/* The usual value is a pointer. */
+/* The usual value is a pointer. One of no bytes may be nowhere. */
 static inline void
 sync_copy(void *to, const void *from, uint32_t size)
 {
 	if (likely(size == sizeof(uint64_t)))
 		memcpy(to, from, sizeof(uint64_t));
-	else
+	else if (size > 0)
 		memcpy(to, from, size);
 }
 

@@ -28,7 +28,7 @@ struct weir_oneshot_rx;
  *
  * @param rt    The runtime whose memory it takes: fastest where a worker of it
  *              makes one. The ends may outlive it.
- * @param size  Bytes of the value; 0 is legal.
+ * @param size  Bytes of the value; 0 is legal, and the value may be NULL then.
  * @param drop  Releases a value that was sent and will not be received; may be
  *              NULL. Gets the value's address, aligned to 16 bytes. Runs on the
  *              thread that drops the receiver.
