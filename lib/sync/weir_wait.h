@@ -27,9 +27,9 @@
  * one for a burst, however many values that has.
  *
  * A plain thread gives NULL for both, and is blocked until its turn has come:
- * it gets no WEIR_PENDING. On a worker that is refused with -EDEADLK. To wait for
- * some time at most it gives weir_runtime_block_on() a task that has weir_timeout()
- * around the wait.
+ * it gets no WEIR_PENDING, and pthread_cancel() waits for that too. On a worker
+ * that is refused with -EDEADLK. To wait for some time at most it gives
+ * weir_runtime_block_on() a task that has weir_timeout() around the wait.
  *
  * What is waited for must stay where it was initialised, also while nobody waits: it
  * has pointers to itself. So it is not initialised in a state that is then spawned,

@@ -37,11 +37,16 @@ parker_fini(struct thread_parker *p)
 static inline void
 parker_park(struct thread_parker *p)
 {
+	int cancel;
+
+	/* Not cancelled meanwhile: who wakes it touches this, on the stack of a thread. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&p->mutex);
 	while (!p->notified)
 		pthread_cond_wait(&p->cond, &p->mutex);
 	p->notified = false;
 	pthread_mutex_unlock(&p->mutex);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 static inline void

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "before_wake.h"
 #include "waiter.h"
@@ -275,6 +276,35 @@ no_note_is_lost(void **state)
 			(void *)(uintptr_t)workers              \
 	}
 
+static struct atomic_u32 went_on;
+
+static void *
+wait_and_go_on(void *arg)
+{
+	if (weir_notify_wait(NULL, arg, NULL) == 0)
+		rig_set(&went_on, 1);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Its place in line is on its stack: it goes when that is its own again. */
+static void
+cancelled_thread_waits_on(void **state)
+{
+	pthread_t thread;
+	void *result;
+
+	rig_set(&went_on, 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_and_go_on, &notify),
+			 0);
+	waiter_wait_for(&notify, 1);
+	assert_int_equal(pthread_cancel(thread), 0);
+	weir_notify_one(&notify);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(rig_get(&went_on), 1);
+}
+
 int
 main(void)
 {
@@ -288,6 +318,7 @@ main(void)
 		TEST(newcomer_takes_no_note_of_who_came_before, 2),
 		TEST(notes_given_while_others_are_told_are_not_one, 2),
 		TEST(close_wakes_every_waiter, 2),
+		TEST(cancelled_thread_waits_on, 1),
 		TEST(no_note_is_lost, 1),
 		TEST(no_note_is_lost, 3),
 	};
