@@ -24,6 +24,7 @@
 #define ALLOW_EXPERIMENTAL_API
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -117,10 +118,14 @@ weir__sleeper_signal(const struct sleeper *s)
 {
 	const uint64_t one = 1;
 	int error = errno; /* a signal handler's caller has its own */
+	int cancel;
 
+	/* A thread that was cancelled would end here, and call nobody. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	/* It cannot fail: nobody counts to 2^64, and the fd is open. */
 	if (write(s->event_fd, &one, sizeof(one)) < 0)
 		WEIR_ASSERT(errno == EAGAIN, "K3");
+	pthread_setcancelstate(cancel, NULL);
 	errno = error;
 }
 

@@ -131,6 +131,26 @@ waker_in_a_plain_thread_wakes(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+/* It ends where it next can, and not before the worker knows. */
+static void *
+use_waker_cancelled(void *waker)
+{
+	pthread_cancel(pthread_self());
+	return use_waker(waker);
+}
+
+static void
+waker_in_a_thread_that_was_cancelled_wakes(void **state)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	struct weir_waker *waker = rig_take_waker(&rig.waker);
+
+	await_all_asleep();
+	rig_set(&rig.go, 1);
+	rig_threads(1, use_waker_cancelled, waker);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
 static struct atomic_u32 alarm_done;
 
 static void
@@ -941,6 +961,7 @@ main(void)
 		TESTS(spawn_from_a_plain_thread_wakes),
 		TESTS(task_for_one_worker_wakes_that_worker),
 		TESTS(waker_in_a_plain_thread_wakes),
+		TESTS(waker_in_a_thread_that_was_cancelled_wakes),
 		TESTS(waker_in_eals_interrupt_thread_wakes),
 		TEST(spawn_by_a_task_wakes_another_worker, 2),
 		TEST(spawn_by_a_task_wakes_another_worker, 3),
