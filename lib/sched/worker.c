@@ -134,7 +134,9 @@ give_way(struct core *c)
 	if (c->deferred.n > 0) {
 		if (c->looked != core_tick(c))
 			core_set_now(c, rte_rdtsc());
+		c->looking = true;
 		maintenance(c, c->now);
+		c->looking = false;
 	}
 	weir__queue_next(c);
 }

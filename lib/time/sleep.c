@@ -76,8 +76,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		if (now >= cycles) {
 			rc = context_spend(ctx, 1);
 			/* As if it had been in until then: tell_end(). */
-			t->wheel.due =
-				rc < 0 ? now >> ts->clock->tick_shift : 0;
+			t->wheel.due = rc < 0 ? RTE_MAX(due, 1u) : 0;
 			return rc;
 		}
 	}
