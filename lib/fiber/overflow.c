@@ -175,6 +175,6 @@ weir_fiber_overflow_report(int fd)
 			   sigaction(SIGSEGV, &action, NULL) < 0))
 		return -errno;
 	installed = true;
-	atomic_u32_store(&weir__overflow_fd, (uint32_t)(fd + 1), RELAXED);
+	atomic_u32_store(&weir__overflow_fd, (uint32_t)fd + 1, RELAXED);
 	return 0;
 }

@@ -332,7 +332,10 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	src = allocate(set, ops->name, sizeof(*src) + priv_size);
+	/* EAL's heap rounds sizes up, and would wrap one near the end. */
+	src = priv_size < SIZE_MAX / 2 ?
+		      allocate(set, ops->name, sizeof(*src) + priv_size) :
+		      NULL;
 	if (src == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;

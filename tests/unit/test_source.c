@@ -451,10 +451,19 @@ source_is_passed_over_until_its_time(void **state)
 	weir_source_free(f);
 }
 
+static int
+find_nothing(void *priv)
+{
+	return 0;
+}
+
 static void
 bad_arguments_are_refused(void **state)
 {
 	const struct weir_source_ops no_poll = { .name = "no poll" };
+	const struct weir_source_ops polled = { .name = "large",
+						.poll = find_nothing };
+	const size_t too_large[] = { SIZE_MAX, SIZE_MAX - 100, SIZE_MAX / 2 };
 	unsigned int n = weir_runtime_nb_workers(rig.rt);
 
 	rte_errno = 0;
@@ -466,6 +475,12 @@ bad_arguments_are_refused(void **state)
 	rte_errno = 0;
 	assert_null(weir_source_create(rig.rt, NULL, 0, 8));
 	assert_int_equal(rte_errno, EINVAL);
+	for (n = 0; n < RTE_DIM(too_large); n++) {
+		rte_errno = 0;
+		assert_null(
+			weir_source_create(rig.rt, &polled, 0, too_large[n]));
+		assert_int_equal(rte_errno, ENOMEM);
+	}
 	weir_null_free(NULL);
 }
 
