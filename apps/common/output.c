@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,17 @@
 
 #include "error.h"
 #include "output.h"
+
+void
+output_begin(void)
+{
+	int fd;
+
+	/* From the lowest: open() gives the lowest number that is free. */
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+			break;
+}
 
 void
 output_end(int error)

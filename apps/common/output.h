@@ -4,6 +4,13 @@
 #define COMMON_OUTPUT_H
 
 /*
+ * First of all: a standard stream that is closed is put where every write fails. Else
+ * its number would be that of the next file opened, such as the one with EAL's locks.
+ */
+void
+output_begin(void);
+
+/*
  * For atexit(): has standard output taken all that was written to it? Else a line says
  * why not, and the process ends with 1, whoever brought its end about: EAL does so after
  * its --help. error: the errno of a write that failed before; 0: not known.

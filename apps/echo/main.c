@@ -324,6 +324,7 @@ main(int argc, char **argv)
 	int eal_argc = arguments_of_eal(argc, argv);
 	int rc = 0;
 
+	output_begin();
 	atexit(flush_output);
 	if (eal_argc < argc)
 		rc = parse_options(argc - eal_argc, &argv[eal_argc]);

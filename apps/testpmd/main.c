@@ -332,6 +332,7 @@ main(int argc, char **argv)
 	int own_argc = argc - eal_argc;
 	int status;
 
+	output_begin();
 	atexit(flush_output);
 	/* With no "--", one argument is made of nothing: the program's name. */
 	status = options_parse(own_argc > 0 ? own_argc : 1,

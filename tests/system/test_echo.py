@@ -17,8 +17,8 @@ import time
 
 from netns import (flush, ip, lack_of_namespaces, lack_of_taps,
                    made_namespace, quiet_namespace, socket_in)
-from weirtest import (FULL_DISK, NO_SPACE, Problem, Skip, Tap, Testpmd, check,
-                      check_eal_help_on_full_disk, seed)
+from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, Problem, Skip, Tap,
+                      Testpmd, check, check_eal_help_on_full_disk, seed)
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
 MAC, CLIENT_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -356,13 +356,15 @@ def wait_blocked(process, number):
 
 def full_disk():
     """The account, and the help, cannot be written."""
-    for options, number in (((), signal.SIGINT), (("--help",), None)):
-        with Echo(options, wrapper=FULL_DISK) as echo:
-            if number is not None:
-                wait_blocked(echo.process, number)
-                echo.process.send_signal(number)
+    for options, wrapper, why in (((), FULL_DISK, NO_SPACE),
+                                  ((), CLOSED, BAD_FILE),
+                                  (("--help",), FULL_DISK, NO_SPACE)):
+        with Echo(options, wrapper=wrapper) as echo:
+            if not options:
+                wait_blocked(echo.process, signal.SIGINT)
+                echo.process.send_signal(signal.SIGINT)
             echo.wait_end(1)
-            check(echo.errors == [f"weir-echo: {NO_SPACE}"],
+            check(echo.errors == [f"weir-echo: {why}"],
                   f"{options}: {echo.errors}")
     check_eal_help_on_full_disk(Echo.binary)
 
@@ -415,7 +417,7 @@ def main():
     rng = random.Random(seed())
     tap.run("bad options are refused", bad_input)
     tap.run("--help", help_text)
-    tap.run("a full disk", full_disk)
+    tap.run("a full disk, closed output", full_disk)
     tap.run("what is no packet of ours", no_traffic)
     tap.run("ports are removed", port_removed)
     tap.run("a port is removed beside another", port_removed_beside_another)

@@ -4,7 +4,8 @@
 import signal
 import subprocess
 
-from weirtest import (FULL_DISK, NO_SPACE, TWO_NULL, Tap, Testpmd, check,
+from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, TWO_NULL,
+                      Account, Tap, Testpmd, check,
                       check_eal_help_on_full_disk)
 
 
@@ -88,6 +89,20 @@ def full_disk():
     check_eal_help_on_full_disk(Testpmd.binary)
 
 
+def closed_streams():
+    """Their numbers are not those of EAL's files, which would be written to."""
+    with Testpmd(("--run-for", "0.5", "--stats-period", "0.1"), TWO_NULL, 2,
+                 wrapper=CLOSED) as testpmd:
+        testpmd.wait_end(1)
+        check(testpmd.errors == [f"weir-testpmd: {BAD_FILE}"],
+              f"{testpmd.errors}")
+    wrapper = ("sh", "-c", 'exec "$@" <&- 2>&-', "sh")
+    with Testpmd(("--run-for", "0.5"), TWO_NULL, 2,
+                 wrapper=wrapper) as testpmd:
+        testpmd.wait_end()
+        Account(testpmd.lines).check_clean()
+
+
 def main():
     tap = Tap()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -106,6 +121,7 @@ def main():
     tap.run("two at once", two_at_once)
     tap.run("--help", help_text)
     tap.run("a full disk", full_disk)
+    tap.run("closed streams", closed_streams)
     tap.finish()
 
 

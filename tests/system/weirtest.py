@@ -27,6 +27,9 @@ MARK = "weir-testpmd: "
 WARNING = MARK + "warning: "
 # What is before a command to have its output go nowhere.
 FULL_DISK = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
+# And to have none.
+CLOSED = ("sh", "-c", 'exec "$@" >&-', "sh")
+BAD_FILE = "standard output: Bad file descriptor"
 NO_SPACE = "standard output: No space left on device"
 
 
