@@ -76,6 +76,20 @@ wait_signal(const sigset_t *signals, uint64_t ns)
 }
 
 /*
+ * Who does not read them goes without: links and signals do not wait for him. The
+ * next ones are of all the time since the last.
+ */
+static void
+print_period(struct testpmd *t, uint64_t now, uint64_t *last)
+{
+	if (!output_has_room())
+		return;
+	stats_count_workers(&t->plan, now);
+	stats_print_period(&t->plan, now - *last);
+	*last = now;
+}
+
+/*
  * Sleeps most of the time: the main lcore may share its CPU with a worker.
  *
  * Returns STATUS_FAILED when all streams have ended by themselves, as they do
@@ -89,7 +103,8 @@ run(struct testpmd *t)
 	const uint64_t end = t->options.run_for_ns == 0 ?
 				     UINT64_MAX :
 				     start + t->options.run_for_ns;
-	uint64_t now = start, wake, last_stats = start, next_watch = start;
+	uint64_t now = start, wake, last_stats = start;
+	uint64_t next_stats = start + period, next_watch = start;
 	int status = STATUS_OK, number;
 
 	plan->worker_ns_at = start;
@@ -103,14 +118,13 @@ run(struct testpmd *t)
 			status = STATUS_FAILED;
 			break;
 		}
-		if (period != 0 && now >= last_stats + period) {
-			stats_count_workers(plan, now);
-			stats_print_period(plan, now - last_stats);
-			last_stats = now;
+		if (period != 0 && now >= next_stats) {
+			print_period(t, now, &last_stats);
+			next_stats = now + period;
 		}
 		wake = RTE_MIN(next_watch, end);
 		if (period != 0)
-			wake = RTE_MIN(wake, last_stats + period);
+			wake = RTE_MIN(wake, next_stats);
 		number = wake > now ? wait_signal(&t->signals, wake - now) : 0;
 		if (number == SIGHUP && t->options.map_file != NULL) {
 			stats_count_workers(plan, now_ns());
@@ -255,6 +269,9 @@ finish(struct testpmd *t, int status)
 		flush_output();
 		_Exit(STATUS_FAILED);
 	}
+	/* Who waits for a reader that reads no more is not held up for ever. */
+	if (!output_has_room())
+		pthread_sigmask(SIG_UNBLOCK, &t->signals, NULL);
 	if (started)
 		stats_print_totals(&t->plan, t->streams, t->options.mode, t->rt,
 				   t->elapsed_ns, &t->account);

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals, and other ways to the end."""
 
+import contextlib
+import fcntl
+import os
+import select
 import signal
 import subprocess
+import time
 
 from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, TWO_NULL,
                       Account, Tap, Testpmd, check,
                       check_eal_help_on_full_disk)
+
+SECONDS = 60
+PAGE = 4096
 
 
 def stop(number, workers, mode):
@@ -103,6 +111,42 @@ def closed_streams():
         Account(testpmd.lines).check_clean()
 
 
+@contextlib.contextmanager
+def unread(*options):
+    """Its output is a pipe that has room for a page and is not read from."""
+    testpmd = Testpmd(options)
+    with testpmd.stack, testpmd.open() as process:
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PAGE)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def statistics_unread():
+    with unread("--run-for", "0.5", "--stats-period", "0.001") as process:
+        check(process.wait(SECONDS) == 0, f"status {process.returncode}")
+        Account(process.stdout.read().splitlines()).check_clean()
+
+
+def account_unread():
+    """It waits for its reader until it is told once more to end."""
+    with unread() as process:
+        check(select.select([process.stdout], [], [], SECONDS)[0], "no start")
+        pipe = os.open(f"/proc/{process.pid}/fd/1",
+                       os.O_WRONLY | os.O_NONBLOCK)
+        with open(pipe, "wb", 0) as f:
+            while f.write(b"\n") is not None:
+                pass
+        deadline = time.monotonic() + SECONDS
+        while process.poll() is None:
+            check(time.monotonic() < deadline, "no end")
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.1)
+        check(process.returncode == -signal.SIGTERM,
+              f"status {process.returncode}")
+
+
 def main():
     tap = Tap()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -121,6 +165,8 @@ def main():
     tap.run("two at once", two_at_once)
     tap.run("--help", help_text)
     tap.run("a full disk", full_disk)
+    tap.run("nobody reads the statistics", statistics_unread)
+    tap.run("nobody reads the account", account_unread)
     tap.run("closed streams", closed_streams)
     tap.finish()
 
