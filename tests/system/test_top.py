@@ -257,6 +257,8 @@ def several_runtimes():
     with Played(Scene(names=("one", "two"))) as process:
         refused(("--socket", process.path), 1,
                 "--runtime: which one? There are: one two")
+    with Played(Scene(names=("one", "\n\x1b[2J"))) as process:
+        refused(("--socket", process.path), 1, "There are: one ??[2J")
     lines = played(Scene(names=("one", "two")), "--runtime", "two")
     check(lines[0] == f"runtime two of process {PID}, every 0.1 s", lines[0])
     check([r["runtime"] for r in tables(lines)["runtime"]] == ["one", "two"],
@@ -490,6 +492,8 @@ def bad_options():
                 f"--interval: must be seconds, 0.1 to 3600, not '{value}'")
     refused(("--interval",), 2, "--interval: expected one argument")
     refused(("--bogus",), 2, "--bogus")
+    refused(("--bogus\n\x1b[2J",), 2, "--bogus??[2J")
+    refused(("--socket", "a\n\x1b[2J\x9b"), 1, "--socket a??[2J?: No such")
     refused(("--socket", "x", "--file-prefix", "y"), 2, "--file-prefix",
             "not allowed with", "--socket")
     status, out, err = run("--help")
