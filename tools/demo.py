@@ -147,7 +147,7 @@ class Testpmd:
         """Waits until predicate(lines) holds. False: it did not in time."""
         with self.changed:
             self.changed.wait_for(
-                lambda: predicate(self.lines) or None in self.lines, seconds)
+                lambda: None in self.lines or predicate(self.lines), seconds)
             if None in self.lines:
                 raise Failure("weir-testpmd has ended: " + " / ".join(
                     line for line in self.lines[-4:] if line))

@@ -105,6 +105,18 @@ def nobody_reads():
         check(not left, f"left behind: {left}")
 
 
+def no_start():
+    """EAL takes what is behind the comma for another argument of the device."""
+    with tempfile.TemporaryDirectory(prefix="weir-system-,") as folder:
+        process = start("--pcap", env={**os.environ, "TMPDIR": folder})
+        status, _, err = finish(process)
+        check(status == 1, f"exit status {status}")
+        check(len(err) == 1 and err[0].startswith(
+            "tools/demo: weir-testpmd has ended: "), f"stderr: {err}")
+        left = traces(process.pid, folder)
+        check(not left, f"left behind: {left}")
+
+
 # The first time it tells that it was started, and waits for leave to go on.
 SLOW_IP = """#!/bin/sh
 if [ "$1 $2" = "netns {command}" ] && rm {folder}/first 2>/dev/null; then
@@ -171,6 +183,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         tap.run(f"ended by {number.name}", interrupted, number)
     tap.run("nobody reads what it says", nobody_reads)
+    tap.run("weir-testpmd does not start", no_start)
     for command in ("add", "exec"):
         tap.run(f"ended while it tries ip netns {command}",
                 interrupted_while_it_tries, command)
