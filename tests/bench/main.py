@@ -269,14 +269,20 @@ def on_signal(number, _frame):
     raise Failure(f"ended by {signal.Signals(number).name}")
 
 
+def list_scenarios():
+    # Whoever reads this may stop when he likes.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name, scenario in SCENARIOS.items():
+        say(f"{name:30}{scenario.about}")
+    for name, function in OTHERS.items():
+        say(f"{name:30}{function.__doc__.splitlines()[0]}")
+
+
 def main():
     args = parse_arguments()
     os.chdir(TOP)
     if args.list:
-        for name, scenario in SCENARIOS.items():
-            say(f"{name:30}{scenario.about}")
-        for name, function in OTHERS.items():
-            say(f"{name:30}{function.__doc__.splitlines()[0]}")
+        list_scenarios()
         return 0
     if args.check:
         return 0

@@ -139,6 +139,15 @@ def the_list_has_all():
           [*bench.SCENARIOS, *bench.OTHERS])
 
 
+def the_list_need_not_be_read():
+    with subprocess.Popen(
+            [sys.executable, "-B", "tests/bench/main.py", "--list"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        equal(process.stderr.read(), "")
+
+
 def a_file_that_cannot_be_written_is_known_first():
     try:
         report.writable("/not/there/report.json")
@@ -545,6 +554,7 @@ if __name__ == "__main__":
         a_scenario_has_one_goal_beside_peers,
         names_stand_for_scenarios,
         the_list_has_all,
+        the_list_need_not_be_read,
         a_file_that_cannot_be_written_is_known_first,
         rates_are_read_of_both_programs,
         a_second_that_is_not_whole_does_not_count,
