@@ -23,6 +23,8 @@
 #define MAX_VDEVS 64
 
 static char lcores_option[256];
+/* The value of --proc-type, which is auto or this one where it matters. */
+static const char *proc_type = "secondary";
 static const char *vdevs[MAX_VDEVS]; /* the values of --vdev */
 static unsigned int nb_vdevs;
 
@@ -35,6 +37,9 @@ note_options(int argc, char **argv)
 
 	argument_of_lcores(argc, argv, lcores_option, sizeof(lcores_option));
 	for (i = 1; i < argc; i++) {
+		value = argument_value(argc, argv, i, "--proc-type");
+		if (value != NULL)
+			proc_type = value;
 		value = argument_value(argc, argv, i, "--vdev");
 		if (value != NULL && nb_vdevs < MAX_VDEVS)
 			vdevs[nb_vdevs++] = value;
@@ -70,9 +75,28 @@ refuse_vdevs(void)
 	return refuse_vdev(all);
 }
 
+static bool
+is_secondary(void)
+{
+	return rte_eal_process_type() == RTE_PROC_SECONDARY;
+}
+
+/* It would set up once more what the primary process works with. */
+static int
+refuse_secondary(void)
+{
+	return REFUSE(STATUS_FAILED,
+		      "--proc-type %s: no secondary process can set up ports; "
+		      "leave it out, and give each program its own "
+		      "--file-prefix",
+		      proc_type);
+}
+
 static int
 refuse_eal(int error)
 {
+	if (is_secondary())
+		return refuse_secondary();
 	switch (error) {
 	case EACCES:
 	case ENOMEM:
@@ -174,6 +198,8 @@ eal_start(int argc, char **argv)
 	if (used + 1 < argc)
 		status = REFUSE(STATUS_USAGE, "%s: unexpected; see --help",
 				argv[used + 1]);
+	else if (is_secondary())
+		status = refuse_secondary();
 	else
 		status = check_vdevs();
 	if (status == STATUS_OK)

@@ -270,6 +270,22 @@ def place_taken():
         first.stop().check_clean()
 
 
+def no_secondary():
+    """It would set up the ports of the process that runs."""
+    if not Testpmd.shares:
+        raise Skip("EAL has no files in common with others here")
+    with Testpmd(()) as first:
+        first.eal_cleans_up = False  # after those that did not start
+        first.wait_started()
+        for value in ("secondary", "auto"):
+            second = Testpmd(())
+            second.argv = [first.argv[0], "--proc-type", value, *first.argv[1:]]
+            second.runtime = first.runtime
+            second.eal_cleans_up = False
+            expect(second, 1, f"--proc-type {value}: no secondary", True)
+        first.stop().check_clean()
+
+
 def main():
     tap = Tap()
     for options, status, text in OPTIONS:
@@ -298,6 +314,7 @@ def main():
     tap.run("a word among EAL's options", word_among_eal_options)
     tap.run("a NIC that is not there", no_such_nic)
     tap.run("a place that is taken", place_taken)
+    tap.run("a secondary process", no_secondary)
     tap.finish()
 
 
