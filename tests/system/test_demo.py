@@ -154,6 +154,26 @@ def interrupted_while_it_tries(command):
         check_ended(process, signal.SIGTERM, folder)
 
 
+# It has not waited for the last answer.
+HASTY_PING = """#!/bin/sh
+{ping} "$@" | sed 's/ 20 received/ 19 received/'
+"""
+
+
+def late_answer():
+    """Late is not lost."""
+    if os.geteuid() != 0 or None in map(shutil.which, ("ip", "ping")):
+        raise Skip("no network namespaces: they need root, ip and ping")
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder, \
+            tempfile.TemporaryDirectory(prefix="weir-system-") as tools:
+        with open(f"{tools}/ping", "w", encoding="ascii") as f:
+            f.write(HASTY_PING.format(ping=shutil.which("ping")))
+        os.chmod(f"{tools}/ping", 0o755)
+        check_result(start("--seconds", SECONDS, env={
+            **os.environ, "TMPDIR": folder,
+            "PATH": f"{tools}:{os.environ['PATH']}"}), folder)
+
+
 def bad_option(arguments, text):
     done = subprocess.run([os.path.join(TOOLS, "demo"), *arguments], text=True,
                           stdin=subprocess.DEVNULL, capture_output=True,
@@ -179,6 +199,7 @@ def main():
     tap.run("packet files", whole, "--pcap")
     # Without root this is packet files once more.
     tap.run("whatever is possible here", whole, "--seconds", SECONDS)
+    tap.run("an answer that comes late", late_answer)
     tap.run("two at once", two_at_once)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         tap.run(f"ended by {number.name}", interrupted, number)
