@@ -311,6 +311,8 @@ block_signals(struct testpmd *t)
 	sigemptyset(&t->signals);
 	sigaddset(&t->signals, SIGINT);
 	sigaddset(&t->signals, SIGTERM);
+	/* Whoever read its output has gone. */
+	sigaddset(&t->signals, SIGPIPE);
 	/* A shell's background jobs ignore SIGINT, blocked or not. */
 	signal(SIGINT, SIG_DFL);
 	if (takes_hangup(&t->options)) {

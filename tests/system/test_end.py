@@ -9,8 +9,8 @@ import signal
 import subprocess
 import time
 
-from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, TWO_NULL,
-                      Account, Tap, Testpmd, check,
+from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_READER, NO_SPACE,
+                      TWO_NULL, Account, Tap, Testpmd, check,
                       check_eal_help_on_full_disk)
 
 SECONDS = 60
@@ -147,6 +147,17 @@ def account_unread():
               f"status {process.returncode}")
 
 
+def reader_gone():
+    """As head does: it ends like with any signal, and says so."""
+    testpmd = Testpmd(("--stats-period", "0.05"))
+    with testpmd.stack, testpmd.open() as process:
+        check(process.stdout.readline() != "", "no start")
+        process.stdout.close()
+        check(process.wait(SECONDS) == 1, f"status {process.returncode}")
+        errors = process.stderr.read()
+        check(errors == f"weir-testpmd: {NO_READER}\n", errors)
+
+
 def main():
     tap = Tap()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -167,6 +178,7 @@ def main():
     tap.run("a full disk", full_disk)
     tap.run("nobody reads the statistics", statistics_unread)
     tap.run("nobody reads the account", account_unread)
+    tap.run("a reader that goes", reader_gone)
     tap.run("closed streams", closed_streams)
     tap.finish()
 

@@ -30,6 +30,7 @@ FULL_DISK = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
 # And to have none.
 CLOSED = ("sh", "-c", 'exec "$@" >&-', "sh")
 BAD_FILE = "standard output: Bad file descriptor"
+NO_READER = "standard output: Broken pipe"
 NO_SPACE = "standard output: No space left on device"
 
 

@@ -366,8 +366,8 @@ rig_unblock(struct rig_blockers *b)
 		assert_int_equal(rig_join(b->joins[i], NULL), 0);
 }
 
-static void
-stay_at_door(void *arg)
+void
+rig_stay_at(void *arg)
 {
 	struct rig_door *door = arg;
 
@@ -378,7 +378,7 @@ stay_at_door(void *arg)
 static int
 visit_poll(struct weir_context *ctx, void *state)
 {
-	return weir_block_in_place(stay_at_door, *(struct rig_door **)state);
+	return weir_block_in_place(rig_stay_at, *(struct rig_door **)state);
 }
 
 struct weir_join *

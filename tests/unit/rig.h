@@ -145,6 +145,8 @@ struct rig_door {
 	struct atomic_u32 in; /* it has come */
 	struct atomic_u32 open;
 };
+void
+rig_stay_at(void *door);
 /*
  * A task bound to a worker blocks its thread at the door, which another stands in for
  * meanwhile. It has come there.

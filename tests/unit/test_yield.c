@@ -481,26 +481,18 @@ it_is_taken_from_a_worker_that_another_task_keeps(void **state)
 	}
 }
 
-struct door {
-	struct atomic_u32 in, open, back;
+struct visit {
+	struct rig_door door;
+	struct atomic_u32 back;
 };
-
-static void
-wait_at(void *arg)
-{
-	struct door *d = arg;
-
-	rig_set(&d->in, 1);
-	rig_wait_until(rig_get(&d->open));
-}
 
 static int
 keep_core_poll(struct weir_context *ctx, void *state)
 {
-	struct door *d = *(struct door **)state;
+	struct visit *v = *(struct visit **)state;
 
-	assert_int_equal(weir_block_in_place(wait_at, d), 0);
-	rig_set(&d->back, 1);
+	assert_int_equal(weir_block_in_place(rig_stay_at, &v->door), 0);
+	rig_set(&v->back, 1);
 	rig_wait_until(rig_get(&rig.go));
 	return WEIR_DONE;
 }
@@ -510,21 +502,21 @@ it_is_taken_from_a_worker_whose_core_another_thread_keeps(void **state)
 {
 	static const struct weir_task_ops ops = {
 		.name = "keep_core",
-		.state_size = sizeof(struct door *),
+		.state_size = sizeof(struct visit *),
 		.poll = keep_core_poll,
 	};
 	const struct weir_spawn_attr attr = {
 		.affinity = WEIR_AFFINITY_WORKER,
 	};
-	struct door d = { .in = { 0 } }, *door = &d;
+	struct visit v = { .back = { 0 } }, *visit = &v;
 	struct rig_blockers other;
 	struct weir_join *joins[2];
 
-	joins[0] = weir_task_spawn(rig.rt, &ops, &door, &attr);
-	rig_wait_until(rig_get(&d.in));
+	joins[0] = weir_task_spawn(rig.rt, &ops, &visit, &attr);
+	rig_wait_until(rig_get(&v.door.in));
 	joins[1] = spawn_on_worker_0(&rig_yield_ops, &other);
-	rig_set(&d.open, 1);
-	rig_wait_until(rig_get(&d.back));
+	rig_set(&v.door.open, 1);
+	rig_wait_until(rig_get(&v.back));
 	expect_turn_elsewhere(&other, joins[1]);
 	assert_int_equal(rig_join(joins[0], NULL), 0);
 }
