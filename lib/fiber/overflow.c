@@ -105,7 +105,7 @@ on_fault(int number, siginfo_t *info, void *context)
 	int error = errno;
 
 	if (fd != 0 && f != NULL && weir__stack_guards(f->stack, info->si_addr))
-		report(f, (int)fd - 1);
+		report(f, (int)(fd - 1));
 	errno = error;
 	hand_on(number, info, context);
 }

@@ -124,6 +124,15 @@ maintenance(struct core *c, uint64_t now)
 	tell_of_queued(c);
 }
 
+/* The same between two turns, by the clock of this tick. */
+static void
+maintain_now(struct core *c)
+{
+	if (c->looked != core_tick(c))
+		core_set_now(c, rte_rdtsc());
+	maintenance(c, c->now);
+}
+
 /*
  * Another's turn comes before the poll that those wait for who yielded. It may take
  * long: they have that now, and others can have them.
@@ -132,10 +141,8 @@ static __rte_noinline void
 give_way(struct core *c)
 {
 	if (c->deferred.n > 0) {
-		if (c->looked != core_tick(c))
-			core_set_now(c, rte_rdtsc());
 		c->looking = true;
-		maintenance(c, c->now);
+		maintain_now(c);
 		c->looking = false;
 	}
 	weir__queue_next(c);
@@ -612,9 +619,7 @@ look_around(struct core *c)
 	/* Our own packets, and who yielded, before others' tasks. */
 	if (c->deferred.n > 0 ||
 	    source_set_is_awaited(&worker_of(c)->sources)) {
-		if (c->looked != core_tick(c))
-			core_set_now(c, rte_rdtsc());
-		maintenance(c, c->now);
+		maintain_now(c);
 		t = take_local(c);
 	}
 	if (t == NULL && !c->searching && weir__linger(c))

@@ -239,33 +239,21 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* Moves the last timer of an open slot to a lower level. */
+/* Moves timers of an open slot to lower levels, n at most. */
 static __rte_always_inline void
-move_one(struct wheel *w, unsigned int level, uint64_t slot)
+move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 {
-	struct wheel_timer *t = timer_of(slot_list(w, level, slot)->prev);
+	struct wheel_timer *t;
 
-	take_off(w, t, level, slot);
-	put(w, t, true);
-}
-
-/* Is there anything left in an open slot? */
-static inline void
-note_open(struct wheel *w, unsigned int level, uint64_t slot)
-{
+	for (; n > 0 && slot_used(w, level, slot); n--) {
+		t = timer_of(slot_list(w, level, slot)->prev);
+		take_off(w, t, level, slot);
+		put(w, t, true);
+	}
 	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
 	else
 		w->open &= ~(1u << level);
-}
-
-/* The same for n timers at most. */
-static void
-move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
-{
-	for (; n > 0 && slot_used(w, level, slot); n--)
-		move_one(w, level, slot);
-	note_open(w, level, slot);
 }
 
 /* A timer goes: as many move down on each level that has an open slot. */
@@ -273,14 +261,10 @@ static inline void
 keep_pace(struct wheel *w)
 {
 	unsigned int open, level;
-	uint64_t slot;
 
 	for (open = w->open; open != 0; open &= open - 1) {
 		level = (unsigned int)__builtin_ctz(open);
-		slot = slot_at(w->now, level) + 1;
-		if (likely(slot_used(w, level, slot)))
-			move_one(w, level, slot);
-		note_open(w, level, slot);
+		move_down(w, level, slot_at(w->now, level) + 1, 1);
 	}
 }
 

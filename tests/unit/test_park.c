@@ -119,16 +119,23 @@ use_waker(void *waker)
 	return NULL;
 }
 
+/* use(waker), in a thread of its own. */
 static void
-waker_in_a_plain_thread_wakes(void **state)
+expect_woken(void *(*use)(void *waker))
 {
 	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
 	struct weir_waker *waker = rig_take_waker(&rig.waker);
 
 	await_all_asleep();
 	rig_set(&rig.go, 1);
-	rig_threads(1, use_waker, waker);
+	rig_threads(1, use, waker);
 	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+waker_in_a_plain_thread_wakes(void **state)
+{
+	expect_woken(use_waker);
 }
 
 /* It ends where it next can, and not before the worker knows. */
@@ -142,13 +149,7 @@ use_waker_cancelled(void *waker)
 static void
 waker_in_a_thread_that_was_cancelled_wakes(void **state)
 {
-	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
-	struct weir_waker *waker = rig_take_waker(&rig.waker);
-
-	await_all_asleep();
-	rig_set(&rig.go, 1);
-	rig_threads(1, use_waker_cancelled, waker);
-	assert_int_equal(rig_join(join, NULL), 0);
+	expect_woken(use_waker_cancelled);
 }
 
 static struct atomic_u32 alarm_done;

@@ -597,18 +597,23 @@ time_that_has_passed_ends_what_leaves_no_budget(void **state)
 {
 	struct drain_state s = { .polls = &rig.log.polls };
 	struct weir_join *join;
-	unsigned int until;
+	unsigned int i;
 
-	for (until = 0; until < 2; until++) {
-		s.until = until;
+	/* The turn after the first, though no time passes. */
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	for (i = 0; i < 3; i++) {
+		s.until = i > 0;
+		/* No time at all, and one that is inside the last tick. */
+		s.ns = i == 2 ? weir_clock_now(rig.rt) - 10 : 0;
 		rig_set(&rig.log.polls, 0);
 		join = weir_task_spawn(rig.rt, &drain_ops, &s, NULL);
 		assert_non_null(join);
-		/* Some turns later at most, when the clock has moved on by a tick. */
 		rig_wait_until(weir_join_ended(join) ||
-			       rig_get(&rig.log.polls) > 100000);
+			       rig_get(&rig.log.polls) > 2);
 		weir_join_abort(join);
 		assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+		assert_int_equal(rig_get(&rig.log.polls), 2);
 	}
 }
 
