@@ -107,7 +107,7 @@ begin(struct weir_fiber *task, const struct weir_context *ctx)
 		return -EINVAL;
 	if (size == 0)
 		size = WEIR_FIBER_STACK_DEFAULT;
-	s = weir__stack_get(&ctx->task->home->stacks, size);
+	s = weir__stack_get(&context_task(ctx)->home->stacks, size);
 	if (s == NULL)
 		return -rte_errno;
 	f = RTE_PTR_ALIGN_FLOOR((struct fiber *)s - 1, WEIR_CACHE_LINE);

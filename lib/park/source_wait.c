@@ -75,7 +75,7 @@ bool
 weir_source_place_open(struct weir_context *ctx,
 		       struct weir_waker *const *place)
 {
-	return *place == NULL || weir__waker_same(*place, ctx->task) ||
+	return *place == NULL || weir__waker_same(*place, context_task(ctx)) ||
 	       weir__waker_ended(*place);
 }
 
@@ -86,7 +86,7 @@ take_place(struct weir_context *ctx, struct weir_source *src,
 {
 	struct weir_waker *gone = *place;
 
-	if (gone != NULL && weir__waker_same(gone, ctx->task))
+	if (gone != NULL && weir__waker_same(gone, context_task(ctx)))
 		return NULL;
 	/* A waiter that was cancelled leaves its place to the next. */
 	if (gone == NULL)

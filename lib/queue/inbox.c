@@ -67,7 +67,7 @@ append(struct task_chain *to, struct task *youngest)
 	}
 	*to->end = first;
 	to->end = &youngest->next;
-	to->n += n;
+	atomic_u32_add_owner(&to->n, n);
 	return n;
 }
 

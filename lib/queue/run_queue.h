@@ -61,17 +61,24 @@ static_assert((RUN_QUEUE_SIZE & (RUN_QUEUE_SIZE - 1)) == 0, "power of two");
 
 /* A chain of tasks, linked by task.next. */
 struct task_chain {
-	struct task *first; /* of n; what comes behind the last is not said */
-	struct task **end;  /* where the next one is linked */
-	unsigned int n;
+	struct task *first;  /* of n; what comes behind the last is not said */
+	struct task **end;   /* where the next one is linked */
+	struct atomic_u32 n; /* of which others may want to know */
 };
+
+/* At once old but for the owner. Any thread. */
+static inline unsigned int
+task_chain_len(const struct task_chain *c)
+{
+	return atomic_u32_load(&c->n, RELAXED);
+}
 
 static inline void
 task_chain_init(struct task_chain *c)
 {
+	atomic_u32_store(&c->n, 0, RELAXED);
 	c->first = NULL;
 	c->end = &c->first;
-	c->n = 0;
 }
 
 static inline void
@@ -79,18 +86,20 @@ task_chain_add(struct task_chain *c, struct task *t)
 {
 	*c->end = t;
 	c->end = &t->next;
-	c->n++;
+	atomic_u32_add_owner(&c->n, 1);
 }
 
 static inline struct task *
 task_chain_pop(struct task_chain *c)
 {
+	unsigned int n = task_chain_len(c);
 	struct task *t = c->first;
 
-	if (c->n == 0)
+	if (n == 0)
 		return NULL;
+	atomic_u32_store(&c->n, n - 1, RELAXED);
 	c->first = t->next;
-	if (--c->n == 0)
+	if (n == 1)
 		c->end = &c->first;
 	return t;
 }

@@ -40,7 +40,9 @@ struct blocked {
 	pthread_t thread;
 	rte_cpuset_t cpus; /* its own */
 	bool moved;	   /* to others' (C5) */
-	struct weir_context ctx;
+	/* Of its poll, in which it is: see struct weir_context. */
+	struct task *task;
+	uint32_t budget, asked, kept;
 };
 
 /* A thread that wants the core. On its stack. */
@@ -229,7 +231,10 @@ leave(struct core *c, struct blocked *me)
 
 	me->thread = pthread_self();
 	me->moved = false;
-	me->ctx = c->ctx;
+	me->task = context_task(&c->ctx);
+	me->budget = c->ctx.budget;
+	me->asked = c->ctx.asked;
+	me->kept = c->ctx.kept;
 	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
 	context_begin(&c->ctx, NULL);
 	c->ctx.next = &c->lifo;
@@ -282,8 +287,10 @@ come_back(struct core *c, struct blocked *me)
 		/* Nobody has driven it until now. */
 		c->busy_since = rte_rdtsc();
 	}
-	c->ctx = me->ctx;
-	c->ctx.next = &c->lifo;
+	context_begin(&c->ctx, me->task);
+	c->ctx.budget = me->budget;
+	c->ctx.asked = me->asked;
+	c->ctx.kept = me->kept;
 }
 
 int
@@ -301,7 +308,7 @@ weir_block_in_place(void (*fn)(void *arg), void *arg)
 	}
 	if (worker_of(c)->rt->options.current_thread)
 		return -ENOTSUP;
-	if (c->ctx.task == NULL)
+	if (context_task(&c->ctx) == NULL)
 		return -EPERM;
 	rc = leave(c, &me);
 	if (rc == 0) {

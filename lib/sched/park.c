@@ -60,7 +60,9 @@
 static bool
 has_tasks(const struct core *c)
 {
-	return c->lifo != NULL || c->local.n > 0 || c->deferred.n > 0 ||
+	return slot_peek_owner(&c->lifo) != NULL ||
+	       task_chain_len(&c->local) > 0 ||
+	       task_chain_len(&c->deferred) > 0 ||
 	       run_queue_len_owner(&worker_of(c)->queue) > 0 ||
 	       inbox_pending(&worker_of(c)->inbox);
 }

@@ -52,6 +52,9 @@ init_core(struct worker *w, uint64_t seed)
 	const struct weir_options *o = &w->rt->options;
 	struct core *c = &w->core;
 
+	lock_init(&c->recall);
+	slot_init(&c->lifo, !w->rt->membarrier);
+	slot_init(&c->behind, !w->rt->membarrier);
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	task_chain_init(&c->local);
 	task_chain_init(&c->deferred);

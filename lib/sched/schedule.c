@@ -14,7 +14,8 @@
  *    between two tasks is told of as soon as it is known what runs next, unless
  *    it is that; what its queue had no room for is told of at once. A task that is
  *    alone on its worker, where it would wait for nobody in the queue, runs next
- *    without a word to others, and so does one behind it that waits for it.
+ *    without a word to others. They get it, and what is to run next behind a task
+ *    that takes long, when they look for it (recall.c).
  * H4 What a task wakes by its end goes through the LIFO slot only if the task
  *    itself came through it; if it was resumed, for its turn before. One that
  *    awaits a single task, which it has just spawned, gets its turn at once; one
@@ -146,12 +147,15 @@ without_turns(struct core *c, struct task **tasks, unsigned int n)
 {
 	unsigned int i, m = 0;
 
+	/* It may be in a poll (recall.c, Z1). */
+	lock_acquire(&c->recall);
 	for (i = 0; i < n; i++) {
 		if (likely(task_give_turn_back(tasks[i])))
 			tasks[m++] = tasks[i];
 		else
 			task_chain_add(&c->deferred, tasks[i]);
 	}
+	lock_release(&c->recall);
 	return m;
 }
 
@@ -229,11 +233,14 @@ weir__schedule_deferred(struct core *c)
 {
 	struct worker *w = worker_of(c);
 	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
-	struct task *t = c->deferred.first, *next;
-	unsigned int n = c->deferred.n;
+	struct task *t, *next;
+	unsigned int n;
 
-	if (n == 0)
+	if (task_chain_len(&c->deferred) == 0)
 		return;
+	core_own_deferred(c);
+	t = c->deferred.first;
+	n = task_chain_len(&c->deferred);
 	if (unlikely(n > weir__run_queue_room_owner(&w->queue))) {
 		schedule_one_by_one(c, n);
 		return;
@@ -287,14 +294,24 @@ queue_here(struct core *c, struct task *t, struct task *spawned)
 	return spawned;
 }
 
+/* What was in the slot may have been recalled. */
+static __rte_noinline struct task *
+queue_recalled(struct core *c, struct task *prev, const struct task *t,
+	       struct task *spawned)
+{
+	prev = weir__slot_recalled_owner(&c->lifo, prev, t);
+	return prev != NULL ? queue_here(c, prev, spawned) : spawned;
+}
+
 static __rte_always_inline struct task *
 put_here(struct core *c, struct task *t, bool slot, struct task *spawned)
 {
 	struct task *prev;
 
 	if (likely(slot)) {
-		prev = c->lifo;
-		c->lifo = t;
+		prev = slot_peek_owner(&c->lifo);
+		if (unlikely(!slot_set_owner(&c->lifo, t)))
+			return queue_recalled(c, prev, t, spawned);
 		if (prev == NULL)
 			return spawned;
 		t = prev;
@@ -315,7 +332,7 @@ static __rte_always_inline struct task *
 schedule_here(struct core *c, struct task *t, struct task *spawned)
 {
 	counter_add(&worker_of(c)->counters, local_schedules, 1);
-	if (unlikely(c->ctx.task == NULL))
+	if (unlikely(context_task(&c->ctx) == NULL))
 		return put_between(c, t, spawned);
 	return put_here(c, t, c->lifo_slot, spawned);
 }

@@ -47,21 +47,25 @@
 struct core {
 	struct weir_context ctx;
 
-	/* Woken by the running task, or alone here: next. Never stolen. */
-	struct task *lifo;
-	/*
-	 * Looks again behind the running task: next, before that of the slot. Its
-	 * RUNNING is the core's. NULL between ticks.
-	 */
-	struct task *behind;
+	/* What each tick looks at, in two cache lines with what is above. */
+	uint32_t next_look; /* tick of the next look at the clock */
+	/* Ticks between this one and that; below 0: it is due. See core_tick(). */
+	int32_t ticks_left;
 	/* Tasks bound to this worker. Never stolen. */
 	struct task_chain local;
 	/* Yielded: back to the queue after the sources were polled. */
 	struct task_chain deferred;
+	struct atomic_u32 recalled; /* those, by others: see recall.c */
+	/* Woken by the running task, or alone here: next. */
+	struct slot lifo;
 
-	uint32_t next_look; /* tick of the next look at the clock */
-	/* Ticks between this one and that; below 0: it is due. See core_tick(). */
-	int32_t ticks_left;
+	/*
+	 * Looks again behind the running task: next, before that of the slot. Its
+	 * RUNNING is the core's, or that of who recalls it. Empty between ticks.
+	 */
+	struct slot behind;
+	struct lock recall; /* held through a system call */
+
 	uint32_t clock_ticks;	  /* between two of those */
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
@@ -74,12 +78,13 @@ struct core {
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */
 	uint32_t tuned_tick;
-	uint32_t looked;      /* tick of the last look at the clock */
-	uint64_t mean_poll;   /* cycles a task poll takes, EWMA */
-	uint64_t idle_since;  /* TSC; see park.c, Q3 */
-	uint32_t short_waits; /* in a row, up to the last; see park.c, Q6 */
-	uint64_t idle_polls;  /* tasks polled until then */
-	uint64_t far_after;   /* TSC; see steal.c, V5 */
+	uint32_t looked;       /* tick of the last look at the clock */
+	uint64_t mean_poll;    /* cycles a task poll takes, EWMA */
+	uint64_t idle_since;   /* TSC; see park.c, Q3 */
+	uint32_t short_waits;  /* in a row, up to the last; see park.c, Q6 */
+	uint64_t idle_polls;   /* tasks polled until then */
+	uint64_t far_after;    /* TSC; see steal.c, V5 */
+	uint64_t recall_after; /* TSC; see recall.c, Z3 */
 	/* TSC of its next looks after those who are stuck, here and on other nodes. */
 	uint64_t rescue_near;
 	uint64_t rescue_far;
@@ -375,6 +380,16 @@ weir__place(struct task *t);
 void
 weir__notify(struct node *node, const struct run_queue *queue);
 
+/* Has this worker been away from its sources, so from its queue, for long? */
+static inline bool
+worker_is_stuck(const struct worker *w, uint64_t limit)
+{
+	uint64_t last = atomic_u64_load(&w->sources.last_poll, RELAXED);
+	uint64_t now = rte_rdtsc();
+
+	return last != 0 && now > last && now - last > limit;
+}
+
 /* H3: something else runs first, so others can have all that they can take. */
 static inline void
 tell_of_all(const struct core *c)
@@ -389,7 +404,8 @@ tell_of_all(const struct core *c)
 static inline bool
 nothing_queued(const struct core *c)
 {
-	return c->lifo == NULL && c->local.n == 0 &&
+	return slot_peek_owner(&c->lifo) == NULL &&
+	       task_chain_len(&c->local) == 0 &&
 	       run_queue_len_owner(&worker_of(c)->queue) == 0;
 }
 
@@ -400,7 +416,8 @@ nothing_queued(const struct core *c)
 static inline void
 tell_of_queued(const struct core *c)
 {
-	if (c->local.n > 0 || c->lifo != NULL ||
+	if (task_chain_len(&c->local) > 0 ||
+	    slot_peek_owner(&c->lifo) != NULL ||
 	    run_queue_len_owner(&worker_of(c)->queue) > 1)
 		tell_of_all(c);
 }
@@ -415,6 +432,40 @@ void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_deferred(struct core *c);
+
+/* recall.c */
+/* Has that worker tasks that only it comes to, and has not come for long? */
+bool
+weir__keeps_tasks(const struct worker *victim, const struct worker *thief);
+/*
+ * Takes some of them: returns one, the others are queued here; n: how many. NULL: there
+ * was nothing after all.
+ */
+struct task *
+weir__recall(struct core *c, struct worker *victim, unsigned int *n);
+void
+weir__await_recall(struct core *c);
+
+/* Between polls, before the chain is touched: nobody else goes through it (Z1). */
+static __rte_always_inline void
+core_own_deferred(struct core *c)
+{
+	/*
+	 * [recall:F1] between the end of the last poll and this look. [recall:A2] what
+	 * others did to the chain.
+	 */
+	atomic_light_fence();
+	if (unlikely(atomic_u32_load(&c->recalled, ACQUIRE) != 0))
+		weir__await_recall(c);
+}
+
+/* It waits for the next poll of the sources. Between polls. */
+static __rte_always_inline void
+core_defer(struct core *c, struct task *t)
+{
+	core_own_deferred(c);
+	task_chain_add(&c->deferred, t);
+}
 
 /* But for poll and run, of which the caller wants one or the other. */
 bool

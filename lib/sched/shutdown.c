@@ -71,9 +71,8 @@ empty_worker(struct worker *w)
 	struct core *c = &w->core;
 	struct task *t;
 
-	if (c->lifo != NULL)
-		weir__task_drop_notification(c->lifo);
-	c->lifo = NULL;
+	if ((t = slot_take_owner(&c->lifo)) != NULL)
+		weir__task_drop_notification(t);
 	drop_chain(&c->local);
 	drop_chain(&c->deferred);
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
@@ -95,8 +94,9 @@ entries_left(const struct weir_runtime *rt)
 		n += weir__inbox_len(&w->inbox);
 		n += weir__run_queue_len_any(&w->queue);
 		n += run_queue_batch(&w->queue);
-		n += w->core.local.n + w->core.deferred.n;
-		n += w->core.lifo != NULL;
+		n += task_chain_len(&w->core.local) +
+		     task_chain_len(&w->core.deferred);
+		n += slot_peek_owner(&w->core.lifo) != NULL;
 	}
 	return n;
 }

@@ -5,8 +5,8 @@
  *
  * Its node's inject queue; the other workers' run queues, tier by tier, nearest
  * first, from a random start within a tier, and what those that are stuck have claimed
- * of theirs; then other nodes' inject queues. Tiers are the core, the last-level cache,
- * the node, and other nodes by distance. Another node's work is taken only when that
+ * of theirs or keep to be next; then other nodes' inject queues. Tiers are the core, the
+ * last-level cache, the node, and other nodes by distance. Another node's work is taken only when that
  * node has a backlog worth the distance, or is stuck: a short spike must not drag
  * memory across sockets.
  *
@@ -44,28 +44,6 @@ weir__worth_taking(const struct node *node)
 	return node->rt->options.cross_node_backlog;
 }
 
-/* Has this worker been away from its sources, so from its queue, for long? */
-static bool
-is_stuck(const struct worker *w, uint64_t limit)
-{
-	uint64_t last = atomic_u64_load(&w->sources.last_poll, RELAXED);
-	uint64_t now = rte_rdtsc();
-
-	return last != 0 && now > last && now - last > limit;
-}
-
-/* Has this worker claimed tasks, and not come to them for long? */
-static bool
-keeps_batch(const struct worker *victim, const struct worker *thief)
-{
-	const struct weir_runtime *rt = thief->rt;
-
-	return run_queue_has_batch_any(&victim->queue) &&
-	       is_stuck(victim, victim->node == thief->node ?
-					rt->recall_age :
-					rt->cross_node_age);
-}
-
 /* Does nobody on the node come to its inject queue? */
 static bool
 node_is_stuck(const struct node *node)
@@ -75,7 +53,8 @@ node_is_stuck(const struct node *node)
 
 	for (i = 0; i < node->nb_places; i++) {
 		w = node->workers[i];
-		if (worker_active(w) && !is_stuck(w, node->rt->cross_node_age))
+		if (worker_active(w) &&
+		    !worker_is_stuck(w, node->rt->cross_node_age))
 			return false;
 	}
 	return true;
@@ -173,7 +152,7 @@ worth_crossing(const struct worker *victim, unsigned int backlog)
 	const struct weir_runtime *rt = victim->rt;
 
 	return backlog >= rt->options.cross_node_backlog ||
-	       (backlog > 0 && is_stuck(victim, rt->cross_node_age));
+	       (backlog > 0 && worker_is_stuck(victim, rt->cross_node_age));
 }
 
 /* V2 */
@@ -190,21 +169,21 @@ count_steal(struct core *c, const struct worker *victim, unsigned int n)
 	weir__trace_worker_steal(w->index, victim->index, n);
 }
 
-/* What a victim that is stuck has claimed. */
+/* What a victim that is stuck keeps for itself. */
 static struct task *
 recall_from(struct core *c, struct worker *victim)
 {
 	struct worker *w = worker_of(c);
-	unsigned int n;
+	unsigned int n = 0;
+	struct task *t;
 
-	if (!keeps_batch(victim, w) ||
+	if (!weir__keeps_tasks(victim, w) ||
 	    (victim->node != w->node && c->now < c->far_after))
 		return NULL;
-	n = weir__run_queue_recall(&victim->queue, &w->queue);
-	if (n == 0)
-		return NULL;
-	count_steal(c, victim, n);
-	return run_queue_pop_owner(&w->queue);
+	t = weir__recall(c, victim, &n);
+	if (t != NULL)
+		count_steal(c, victim, n);
+	return t;
 }
 
 static struct task *
@@ -334,7 +313,7 @@ weir__work_pending(const struct worker *w)
 		if (backlog > 0 &&
 		    (v->node == w->node || worth_crossing(v, backlog)))
 			return true;
-		if (backlog == 0 && keeps_batch(v, w))
+		if (backlog == 0 && weir__keeps_tasks(v, w))
 			return true;
 	}
 	for (i = 1; i < rt->nb_nodes; i++)
@@ -351,7 +330,7 @@ rescue(struct core *c, unsigned int i, uint64_t limit)
 	struct worker *v = w->rt->workers[w->victims[i]];
 	unsigned int ready;
 
-	if (!is_stuck(v, limit))
+	if (!worker_is_stuck(v, limit))
 		return;
 	ready = weir__source_set_rescue(&v->sources, c->now);
 	fire_timers(v, c->now, &ready);

@@ -19,7 +19,7 @@
  * L4 A worker parks only with nothing of its own to run; see park.c.
  * L5 A task that looks again behind another keeps RUNNING meanwhile. It is resumed
  *    when that one's turn is over, or goes to the queue: before the next tick, and
- *    before another thread has the core.
+ *    before another thread has the core. Or it is recalled (recall.c).
  * L6 Sources are polled by a thread whose worker is a reader of their arrays
  *    (rte_rcu_qsbr). The first thread that sees the runtime stop ends that, so who
  *    gets the core after it goes straight to its end.
@@ -140,7 +140,7 @@ maintain_now(struct core *c)
 static __rte_noinline void
 give_way(struct core *c)
 {
-	if (c->deferred.n > 0) {
+	if (task_chain_len(&c->deferred) > 0) {
 		c->looking = true;
 		maintain_now(c);
 		c->looking = false;
@@ -161,17 +161,16 @@ take_bound(struct core *c)
 	return t != NULL ? t : task_chain_pop(&c->local);
 }
 
-static inline struct task *
+static __rte_always_inline struct task *
 take_local(struct core *c)
 {
-	struct task *t = c->lifo;
+	struct task *t = slot_take_owner(&c->lifo);
 
 	if (unlikely(t != NULL)) {
 		c->from_slot = true;
-		c->lifo = NULL;
 		return t;
 	}
-	if (unlikely(c->local.n > 0))
+	if (unlikely(task_chain_len(&c->local) > 0))
 		return take_bound(c);
 	return run_queue_pop_owner(&worker_of(c)->queue);
 }
@@ -249,10 +248,11 @@ static bool
 look_again(struct core *c, struct task *t)
 {
 	uint32_t ahead = run_queue_len_owner(&worker_of(c)->queue) +
-			 c->local.n + (c->lifo != NULL);
+			 task_chain_len(&c->local) +
+			 (slot_peek_owner(&c->lifo) != NULL);
 
 	if (ahead == 0) {
-		task_chain_add(&c->deferred, t);
+		core_defer(c, t);
 	} else {
 		weir__schedule_back(c, t);
 		if (!source_set_is_awaited(&worker_of(c)->sources))
@@ -265,25 +265,22 @@ look_again(struct core *c, struct task *t)
 	return ahead > 0;
 }
 
-/*
- * It was woken meanwhile, or looks again. Where the queue has nothing else nobody is told
- * of one that runs next, nor of one that waits for who does (H3).
- */
+/* It was woken meanwhile, or looks again. */
 static __rte_noinline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
 	bool alone;
 
-	if (next == TASK_NEXT_AGAIN) {
-		alone = !look_again(c, t);
-	} else {
-		alone = next == TASK_NEXT_QUEUE ?
-				nothing_queued(c) && c->behind == NULL :
-				run_queue_len_owner(&worker_of(c)->queue) == 0;
+	if (next == TASK_NEXT_QUEUE) {
+		alone = nothing_queued(c) &&
+			slot_peek_owner(&c->behind) == NULL;
 		weir__schedule_back(c, t);
+		if (alone)
+			return;
+	} else if (!look_again(c, t)) {
+		return;
 	}
-	if (!alone)
-		tell_of_all(c);
+	tell_of_all(c);
 }
 
 /* A task had its turn, at that time. True: it asks to be resumed. */
@@ -297,7 +294,7 @@ end_turn(struct core *c, struct task *t, enum task_next next, uint32_t stamp)
 		return false;
 	note_woken_at(c, t, stamp);
 	if (next == TASK_NEXT_DEFER)
-		task_chain_add(&c->deferred, t);
+		core_defer(c, t);
 	else
 		queue_again(c, t, next);
 	return false;
@@ -368,24 +365,23 @@ weir__give_turns_back(struct core *c)
 	unsigned int n;
 	struct task *t;
 
+	core_own_deferred(c);
 	/* All of them first: an end wakes others, which find room in the queue. */
-	if (c->lifo != NULL)
-		task_chain_add(&c->deferred, c->lifo);
-	c->lifo = NULL;
+	if ((t = slot_take_owner(&c->lifo)) != NULL)
+		task_chain_add(&c->deferred, t);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		task_chain_add(&c->deferred, t);
 	while ((t = run_queue_pop_owner(&worker_of(c)->queue)) != NULL)
 		task_chain_add(&c->deferred, t);
-	for (n = c->deferred.n; n > 0; n--)
+	for (n = task_chain_len(&c->deferred); n > 0; n--)
 		settle(c, task_chain_pop(&c->deferred));
 }
 
 static void
 queue_behind(struct core *c)
 {
-	struct task *behind = c->behind;
+	struct task *behind = slot_take_owner(&c->behind);
 
-	c->behind = NULL;
 	if (behind == NULL)
 		return;
 	put_off_resumed(c, behind);
@@ -395,10 +391,9 @@ queue_behind(struct core *c)
 void
 weir__queue_next(struct core *c)
 {
-	struct task *slot = c->lifo;
+	struct task *slot = slot_take_owner(&c->lifo);
 
 	c->from_slot = false;
-	c->lifo = NULL;
 	if (slot != NULL)
 		weir__schedule_back(c, slot);
 	queue_behind(c);
@@ -419,7 +414,7 @@ send_back(struct core *c, struct task *t, bool resumed)
 	if (resumed)
 		put_off_resumed(c, t);
 	if (alone) {
-		c->lifo = t;
+		slot_swap_owner(&c->lifo, t);
 		queue_behind(c);
 		return;
 	}
@@ -434,26 +429,27 @@ send_back(struct core *c, struct task *t, bool resumed)
 static inline struct task *
 next_behind(struct core *c, struct task *looks_again, bool *resumed)
 {
-	struct task *t = c->behind;
 	bool from_slot = c->from_slot;
+	struct task *t;
 
+	if (looks_again != NULL) {
+		/* It waits for its turn as one in a queue: who asks is told so. */
+		task_keep_turn(looks_again, task_polls(looks_again));
+		t = slot_swap_owner(&c->behind, looks_again);
+	} else {
+		t = slot_take_owner(&c->behind);
+	}
 	*resumed = t != NULL;
 	if (t != NULL) {
 		c->from_slot = c->behind_from_slot;
 	} else {
-		t = c->lifo;
-		c->lifo = NULL;
+		t = slot_take_owner(&c->lifo);
 		c->from_slot = true;
 	}
-	/* It waits for its turn as one in a queue does: who asks is told so. */
-	if (looks_again != NULL)
-		task_keep_turn(looks_again, task_polls(looks_again));
-	c->behind = looks_again;
 	c->behind_from_slot = from_slot;
-	/* Another thread had the core meanwhile, and ran it (handoff.c). */
+	/* It has been recalled, or run by another thread which had the core (handoff.c). */
 	if (unlikely(t == NULL && looks_again != NULL)) {
-		t = looks_again;
-		c->behind = NULL;
+		t = slot_take_owner(&c->behind);
 		c->from_slot = from_slot;
 		*resumed = true;
 	}
@@ -481,7 +477,8 @@ run_behind(struct core *c, struct task *looks_again)
 			send_back(c, t, resumed);
 			break;
 		}
-		c->ctx.next = c->behind != NULL ? &c->behind : &c->lifo;
+		c->ctx.next = slot_peek_owner(&c->behind) != NULL ? &c->behind :
+								    &c->lifo;
 		looks_again = run_one(c, t, resumed) ? t : NULL;
 	}
 	c->ctx.next = &c->lifo; /* L5 */
@@ -497,7 +494,7 @@ run_rare(struct core *c, struct task *t)
 	if (c->searching)
 		weir__stop_searching(c);
 	looks_again = run_one(c, t, false);
-	if (c->lifo != NULL || looks_again)
+	if (slot_peek_owner(&c->lifo) != NULL || looks_again)
 		run_behind(c, looks_again ? t : NULL);
 	c->from_slot = false;
 }
@@ -517,7 +514,7 @@ run_task(struct core *c, struct task *t)
 		return;
 	}
 	looks_again = run_untimed(c, t, false);
-	if (c->lifo != NULL || unlikely(looks_again))
+	if (slot_peek_owner(&c->lifo) != NULL || unlikely(looks_again))
 		run_behind(c, looks_again ? t : NULL);
 }
 
@@ -609,7 +606,7 @@ look_around(struct core *c)
 	struct task *t = weir__take_inject(c);
 
 	if (t != NULL) {
-		if (unlikely(c->deferred.n > 0))
+		if (unlikely(task_chain_len(&c->deferred) > 0))
 			give_way(c);
 		return t;
 	}
@@ -617,7 +614,7 @@ look_around(struct core *c)
 	timers_fetch(&worker_of(c)->timers);
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (c->deferred.n > 0 ||
+	if (task_chain_len(&c->deferred) > 0 ||
 	    source_set_is_awaited(&worker_of(c)->sources)) {
 		maintain_now(c);
 		t = take_local(c);
@@ -772,7 +769,7 @@ weir_worker_current(void)
 const struct task *
 weir__task_current(void)
 {
-	return weir__core != NULL ? weir__core->ctx.task : NULL;
+	return weir__core != NULL ? context_task(&weir__core->ctx) : NULL;
 }
 
 uint64_t

@@ -74,9 +74,8 @@ move_tasks(struct core *c)
 	unsigned int n = 0;
 
 	weir__schedule_deferred(c);
-	if (c->lifo != NULL)
-		shared[n++] = c->lifo;
-	c->lifo = NULL;
+	if ((t = slot_take_owner(&c->lifo)) != NULL)
+		shared[n++] = t;
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		shared[n++] = t;
 	weir__inject(w->node, shared, n);

@@ -207,7 +207,8 @@ put_task(struct weir_context *ctx, struct oneshot *o, struct wait *w)
 	if (likely(word == ONESHOT_EMPTY)) {
 		w->awaited = &o->awaited;
 		/* The waker is in the word: this says whose the wait is. */
-		atomic_u64_store(&w->waiter, (uintptr_t)ctx->task, RELAXED);
+		atomic_u64_store(&w->waiter, (uintptr_t)context_task(ctx),
+				 RELAXED);
 	} else {
 		weir_waker_drop(waker);
 	}

@@ -79,7 +79,6 @@ weir_select_first(struct weir_context *ctx, struct weir_select *select,
 		context_charge(ctx, 1);
 		return (int)at;
 	}
-	context_waits_besides(ctx);
 	return WEIR_PENDING;
 }
 
@@ -124,10 +123,8 @@ weir_select_all(struct weir_context *ctx, struct weir_select *select,
 	if (unlikely(n > WEIR_SELECT_MAX))
 		return -EINVAL;
 	if (ask_all(ctx, select, branches, n, state, until, rcs) &&
-	    select->ended != all) {
-		context_waits_besides(ctx);
+	    select->ended != all)
 		return WEIR_PENDING;
-	}
 	context_charge(ctx, 1);
 	rc = select->error;
 	weir_select_cancel(select, branches, n, state);

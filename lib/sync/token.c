@@ -229,7 +229,6 @@ weir_token_bound(struct weir_context *ctx, struct weir_token *token,
 		weir_wait_cancel(wait);
 		return -ECANCELED;
 	}
-	context_waits_besides(ctx);
 	rc = weir_token_wait(ctx, token, wait);
 	return rc == 0 ? -ECANCELED : rc;
 }

@@ -149,7 +149,9 @@ wait_enter(struct weir_context *ctx, const struct awaited *a,
 		return weir__on_worker() ? -EDEADLK : 0;
 	WEIR_ASSERT(wait != NULL, WAIT_RULE);
 	if (w->awaited != NULL)
-		return w->awaited == a && wait_is_of(w, ctx->task) ? 1 : -EBUSY;
+		return w->awaited == a && wait_is_of(w, context_task(ctx)) ?
+			       1 :
+			       -EBUSY;
 	return context_spend(ctx, 1);
 }
 

@@ -108,7 +108,7 @@ static __rte_noinline int
 await_end(struct weir_context *ctx, struct task *t, void *result)
 {
 	if ((state_load(&t->state) & STATE_JOIN_WAKER) &&
-	    weir__waker_same(t->join_waiter, ctx->task))
+	    weir__waker_same(t->join_waiter, context_task(ctx)))
 		return WEIR_PENDING;
 	if (set_waiter(t, context_waker(ctx)))
 		return WEIR_PENDING;

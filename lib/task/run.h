@@ -32,7 +32,6 @@ enum task_next {
 	TASK_NEXT_DEFER,  /* yielded */
 	TASK_NEXT_AGAIN,  /* yielded, to look again for what it waits for */
 	TASK_NEXT_RESUME, /* to be resumed behind what is next */
-	TASK_NEXT_BEHIND, /* the same, but others can have it from the queue */
 };
 
 /* What poll returned, as an outcome. */
@@ -87,13 +86,10 @@ task_next_turn(struct task *t, uint32_t polls, uint32_t asked)
 {
 	if (unlikely(asked & ASKED_OWES))
 		state_ref_inc(&t->state);
-	if (!(asked &
-	      (ASKED_YIELD | ASKED_LOOK_AGAIN | ASKED_OWES | ASKED_BESIDES)))
+	if (!(asked & (ASKED_YIELD | ASKED_LOOK_AGAIN)))
 		return TASK_NEXT_RESUME;
 	task_keep_turn(t, polls);
-	if (asked & ASKED_YIELD)
-		return TASK_NEXT_DEFER;
-	return asked & ASKED_LOOK_AGAIN ? TASK_NEXT_AGAIN : TASK_NEXT_BEHIND;
+	return asked & ASKED_YIELD ? TASK_NEXT_DEFER : TASK_NEXT_AGAIN;
 }
 
 static __rte_always_inline enum task_next
@@ -164,7 +160,8 @@ task_run(struct task *t, struct weir_context *ctx, bool resumed)
 	atomic_u32_store(&t->polls, polls, RELAXED);
 	rc = likely(!t->hooked) ? task_ops(t)->poll(ctx, t->bytes) :
 				  weir__task_poll_hooked(t, ctx);
-	ctx->task = NULL;
+	/* [recall:F1] before the look whether others go through what the core has. */
+	atomic_ptr_store(&ctx->task, NULL, RELAXED);
 	if (likely(rc == WEIR_PENDING))
 		return task_after_pending(t, polls, ctx);
 	context_resume(ctx);

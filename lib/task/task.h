@@ -26,6 +26,7 @@
  */
 
 #include "base/common.h"
+#include "task/slot.h"
 #include "task/stamp.h"
 #include "task/state.h"
 #include "task/weir_task.h"
@@ -163,32 +164,38 @@ task_is_local(const struct task *t)
 #define ASKED_OUT_OF_BUDGET 8u /* to yield, since its budget was empty */
 #define ASKED_SUSPENDED 16u    /* the budget is set aside, in `kept` */
 #define ASKED_OWES 32u	       /* gave a reference away (state.h, T6) */
-#define ASKED_BESIDES 64u      /* waits for something else, as it did before */
 
 /* Its next turn needs no wake-up. */
 #define ASKED_TURN (ASKED_YIELD | ASKED_LOOK_AGAIN | ASKED_BEHIND_NEXT)
 
 /* What a poll function sees, and what it asked for. One for each core. */
 struct weir_context {
-	struct task *task; /* NULL: nothing is being polled */
 	struct core *core;
+	struct atomic_ptr task;		  /* NULL: nothing is being polled */
 	struct owned_count *live;	  /* the core's */
 	struct atomic_u64 *forced_yields; /* of its counters */
 	uint32_t budget;
 	uint32_t asked; /* ASKED_*, of one poll */
 	uint32_t kept;
 	/*
-	 * Where the task is, or NULL, whose turn comes behind this poll whatever
-	 * else happens.
+	 * Where the task is, if any, whose turn comes behind this poll unless others
+	 * recall it.
 	 */
-	struct task *const *next;
+	const struct slot *next;
 };
+
+static inline struct task *
+context_task(const struct weir_context *ctx)
+{
+	return atomic_ptr_load(&ctx->task, RELAXED);
+}
 
 /* What the last poll asked for is forgotten. t: NULL if none is being polled. */
 static inline void
 context_begin(struct weir_context *ctx, struct task *t)
 {
-	ctx->task = t;
+	/* [recall:A1] what the core has, before it is in a poll. */
+	atomic_ptr_store(&ctx->task, t, RELEASE);
 	ctx->asked = 0;
 }
 
@@ -203,7 +210,7 @@ weir__drives(const struct core *c);
 static inline void
 context_check(const struct weir_context *ctx)
 {
-	WEIR_ASSERT(weir__drives(ctx->core) && ctx->task != NULL,
+	WEIR_ASSERT(weir__drives(ctx->core) && context_task(ctx) != NULL,
 		    "context: in its own poll only");
 }
 
@@ -261,9 +268,9 @@ context_look_again(struct weir_context *ctx)
 static inline const struct task *
 context_next(const struct weir_context *ctx)
 {
-	const struct task *next = *ctx->next;
+	const struct task *next = slot_peek_owner(ctx->next);
 
-	if (likely(next == NULL) || task_is_local(ctx->task))
+	if (likely(next == NULL) || task_is_local(context_task(ctx)))
 		return NULL;
 	return next;
 }
@@ -278,16 +285,6 @@ context_look_behind_next(struct weir_context *ctx)
 	context_check(ctx);
 	ctx->asked |= ASKED_BEHIND_NEXT;
 	return WEIR_PENDING;
-}
-
-/*
- * The task waits for something else besides, and has given its waker away for that, now
- * or earlier: that may come while what it looks behind takes long.
- */
-static inline void
-context_waits_besides(struct weir_context *ctx)
-{
-	ctx->asked |= ASKED_BESIDES;
 }
 
 /* A hook for the task, if there is one. */
@@ -376,9 +373,9 @@ static inline struct weir_waker *
 context_waker(struct weir_context *ctx)
 {
 	if (ctx->asked & ASKED_OWES)
-		state_ref_inc(&ctx->task->state);
+		state_ref_inc(&context_task(ctx)->state);
 	ctx->asked |= ASKED_OWES;
-	return (struct weir_waker *)ctx->task;
+	return (struct weir_waker *)context_task(ctx);
 }
 
 static inline bool

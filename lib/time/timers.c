@@ -147,8 +147,7 @@ weir__timer_watch(struct timer *t, struct weir_context *ctx)
 
 	if (ts == NULL)
 		return false;
-	context_waits_besides(ctx);
-	if (!weir__waker_same(t->waiter, ctx->task)) {
+	if (!weir__waker_same(t->waiter, context_task(ctx))) {
 		old = t->waiter;
 		t->waiter = context_waker(ctx);
 	}

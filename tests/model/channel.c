@@ -253,10 +253,13 @@ recv_all(struct weir_context *ctx, void *what, struct weir_wait *wait)
 static int
 recv_behind(struct weir_context *ctx, void *what, struct weir_wait *wait)
 {
-	struct task *const *none = ctx->next;
+	const struct slot *none = ctx->next;
+	struct slot other;
 	int rc;
 
-	ctx->next = &ctx->task;
+	slot_init(&other, false);
+	slot_swap_owner(&other, context_task(ctx));
+	ctx->next = &other;
 	rc = recv_call(ctx, what, wait);
 	ctx->next = none;
 	return rc;

@@ -51,9 +51,8 @@ run_task(struct core *c, struct task *t)
 static bool
 run(struct core *c)
 {
-	struct task *t = c->lifo;
+	struct task *t = slot_take_owner(&c->lifo);
 
-	c->lifo = NULL;
 	if (t == NULL)
 		t = task_chain_pop(&c->local);
 	if (t == NULL)
@@ -140,9 +139,9 @@ MODEL(retire_all, "all that a worker has goes on, beside a thief", 2, 1)
 	begin_retirement();
 	c = runtime_enter(rt, 0);
 	spawn_for_0(0);
-	c->lifo = NULL;
+	slot_take_owner(&c->lifo);
 	weir_join_detach(runtime_spawn(rt, &once_ops, 1));
-	c->lifo = run_queue_pop_owner(&worker_of(c)->queue);
+	slot_swap_owner(&c->lifo, run_queue_pop_owner(&worker_of(c)->queue));
 	weir_join_detach(runtime_spawn(rt, &once_ops, 2));
 	runtime_leave();
 	model_thread("worker 0", retire_0, NULL);

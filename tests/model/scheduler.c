@@ -230,7 +230,7 @@ run(struct task *t, struct weir_context *ctx)
 static void
 worker_main(void *arg)
 {
-	static struct task *const none;
+	static struct slot none;
 	struct atomic_u64 forced_yields = { 0 };
 	struct weir_context ctx = { .core = arg,
 				    .next = &none,

@@ -120,7 +120,7 @@ end_retiring(void *task)
 {
 	struct core *c = runtime_enter(rt, 0);
 
-	c->lifo = task;
+	slot_swap_owner(&c->lifo, task);
 	weir__shutdown_worker(c, DRIVER_HOME);
 	runtime_leave();
 }

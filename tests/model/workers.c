@@ -166,9 +166,8 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int kind)
 static struct task *
 next_task(struct core *c)
 {
-	struct task *t = c->lifo;
+	struct task *t = slot_take_owner(&c->lifo);
 
-	c->lifo = NULL;
 	if (t == NULL)
 		t = run_queue_pop_owner(&worker_of(c)->queue);
 	if (t == NULL)
@@ -209,7 +208,7 @@ poll(struct core *c, struct task *t)
 	context_begin(&c->ctx, t);
 	c->ctx.budget = 128;
 	rc = task_ops(t)->poll(&c->ctx, t->bytes);
-	c->ctx.task = NULL;
+	atomic_ptr_store(&c->ctx.task, NULL, RELAXED);
 	if (rc != WEIR_PENDING) {
 		see(t);
 		return;

@@ -304,7 +304,7 @@ in_chain(const struct task_chain *c, const struct task *t)
 	const struct task *i = c->first;
 	unsigned int n;
 
-	for (n = c->n; n > 0; n--, i = i->next)
+	for (n = peek32(&c->n); n > 0; n--, i = i->next)
 		if (i == t)
 			return true;
 	return false;
@@ -321,7 +321,6 @@ in_run_queue(const struct run_queue *q, const struct task *t)
 	return false;
 }
 
-/* Others recall that, but only from a worker that is stuck. */
 static bool
 in_batch(const struct run_queue *q, const struct task *t)
 {
@@ -334,8 +333,8 @@ in_batch(const struct run_queue *q, const struct task *t)
 }
 
 /*
- * Is it where no other worker of its node can take it from, or would do so only
- * when it came by: with a worker of another node, which has stolen it?
+ * Is it where no other worker of its node can take it from unless that worker is stuck,
+ * or would do so only when it came by: with one of another node, which has stolen it?
  */
 static bool
 is_private(const struct sim_task *t)
@@ -348,7 +347,7 @@ is_private(const struct sim_task *t)
 		const struct worker *w = rt->workers[i];
 		const struct core *c = &w->core;
 
-		if (c->lifo == t->task || in_chain(&c->local, t->task) ||
+		if (c->lifo.task.v == t->task || in_chain(&c->local, t->task) ||
 		    in_chain(&c->deferred, t->task) ||
 		    in_batch(&w->queue, t->task) ||
 		    (w->node != home && in_run_queue(&w->queue, t->task)))

@@ -132,7 +132,7 @@ __wrap_rte_power_pause(uint64_t until)
 			       RELAXED))
 		;
 	rig_add(&kernel.pauses, 1);
-	if (weir__core->lifo != NULL ||
+	if (slot_peek_owner(&weir__core->lifo) != NULL ||
 	    run_queue_len_owner(&worker_of(weir__core)->queue) > 0)
 		rig_add(&kernel.busy_pauses, 1);
 	return 0;

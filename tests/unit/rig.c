@@ -13,6 +13,7 @@
 #include <rte_malloc.h>
 #include <rte_ring.h>
 
+#include "base/membarrier.h"
 #include "sched/scheduler.h"
 
 /* Shorter than the timeout of a test program. */
@@ -35,6 +36,19 @@ rig_wait(uint64_t end, const char *condition, const char *file, int line)
 	}
 	rte_pause();
 	sched_yield();
+}
+
+bool
+rig_has_membarrier(void)
+{
+	return weir__membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+void
+rig_need_membarrier(void)
+{
+	if (!rig_has_membarrier())
+		skip();
 }
 
 void

@@ -29,6 +29,13 @@ rig_deadline(void);
 void
 rig_wait(uint64_t end, const char *condition, const char *file, int line);
 
+/* Can one have all threads pass a fence? */
+bool
+rig_has_membarrier(void);
+/* Skips the test if not. */
+void
+rig_need_membarrier(void);
+
 /* Runs main(arg) in n threads, all from the same moment, to their end. */
 void
 rig_threads(unsigned int n, void *(*thread_main)(void *), void *arg);

@@ -439,7 +439,7 @@ spending_more_than_is_left_spends_it_all(void **state)
 	/* 13 of 20 in one, and then more than there is. */
 	struct task *task = rig_tasks(1);
 	struct atomic_u64 forced_yields = { 0 };
-	struct weir_context ctx = { .task = task,
+	struct weir_context ctx = { .task = { task },
 				    .budget = 20,
 				    .forced_yields = &forced_yields };
 

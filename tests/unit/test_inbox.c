@@ -21,7 +21,7 @@ send_each(struct inbox *b, struct task *tasks, unsigned int first,
 static void
 expect_chain(struct task_chain *c, unsigned int first, unsigned int end)
 {
-	assert_int_equal(c->n, end - first);
+	assert_int_equal(task_chain_len(c), end - first);
 	for (; first < end; first++)
 		assert_int_equal(task_id(task_chain_pop(c)), first);
 	assert_null(task_chain_pop(c));

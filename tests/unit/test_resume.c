@@ -136,7 +136,7 @@ call_poll(struct weir_context *ctx, void *state)
 	int rc;
 
 	note('p');
-	shared.self = (struct weir_join *)ctx->task;
+	shared.self = (struct weir_join *)context_task(ctx);
 	if (!p->spawned) {
 		p->spawned = true;
 		shared.child =
@@ -151,8 +151,9 @@ plain_poll(struct weir_context *ctx, void *state)
 {
 	note('c');
 	note_tick();
-	shared.behind = shared.self != NULL &&
-			weir__core->behind == (const struct task *)shared.self;
+	shared.behind =
+		shared.self != NULL && slot_peek_owner(&weir__core->behind) ==
+					       (const struct task *)shared.self;
 	return WEIR_DONE;
 }
 
@@ -483,6 +484,7 @@ child_that_takes_long_keeps_its_parent_from_nothing_else(void **state)
 	};
 	unsigned int i;
 
+	rig_need_membarrier();
 	for (i = 0; i < RTE_DIM(polls); i++) {
 		start_workers(2, NULL);
 		shared.token = weir_token_create();
@@ -491,6 +493,139 @@ child_that_takes_long_keeps_its_parent_from_nothing_else(void **state)
 		weir_token_drop(shared.token);
 		stop(NULL);
 	}
+}
+
+static void
+create_channels(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(weir_channel_create(1, sizeof(uint64_t), NULL,
+						     &shared.tx[i],
+						     &shared.rx[i]),
+				 0);
+}
+
+static void
+drop_channels(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		weir_sender_drop(shared.tx[i]);
+		weir_receiver_drop(shared.rx[i]);
+	}
+}
+
+/* A child that takes until its parent has received something. */
+static int
+hold_poll(struct weir_context *ctx, void *state)
+{
+	rig_set(&shared.stop, 1);
+	rig_wait_until(rig_get(&shared.open));
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops hold_ops = {
+	.name = "hold",
+	.poll = hold_poll,
+};
+
+static int
+send_and_hold_poll(struct weir_context *ctx, void *state)
+{
+	const uint64_t value = 7;
+
+	assert_int_equal(weir_try_send(shared.tx[0], &value), 0);
+	return hold_poll(ctx, state);
+}
+
+static const struct weir_task_ops send_and_hold_ops = {
+	.name = "send and hold",
+	.poll = send_and_hold_poll,
+};
+
+static int
+receive_and_open_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+	uint64_t value = 0;
+	int rc;
+
+	if (p->child_ops != NULL && !p->spawned)
+		shared.child =
+			weir_task_spawn(rig.rt, p->child_ops, NULL, NULL);
+	p->spawned = true;
+	rc = weir_recv(ctx, shared.rx[0], &value, &p->wait);
+	if (rc == WEIR_PENDING) {
+		rig_set(&shared.polls, 1);
+		return rc;
+	}
+	assert_int_equal(value, 7);
+	rig_set(&shared.open, 1);
+	return rc;
+}
+
+/* It has nothing to do with what it looks behind. */
+static void
+child_that_takes_long_keeps_its_parent_from_no_value(void **state)
+{
+	const uint64_t value = 7;
+	struct weir_join *join;
+
+	rig_need_membarrier();
+	start_workers(2, NULL);
+	create_channels();
+	join = spawn_parent(receive_and_open_poll, &hold_ops, NULL);
+	rig_wait_until(rig_get(&shared.stop));
+	assert_int_equal(weir_try_send(shared.tx[0], &value), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_join(shared.child, NULL), 0);
+	drop_channels();
+	stop(NULL);
+}
+
+static void
+who_is_woken_by_one_that_takes_long_runs_elsewhere(void **state)
+{
+	struct weir_join *join, *sender;
+
+	rig_need_membarrier();
+	start_workers(2, NULL);
+	create_channels();
+	join = spawn_parent(receive_and_open_poll, NULL, NULL);
+	rig_wait_until(rig_get(&shared.polls) && !is_running(join));
+	sender = weir_task_spawn(rig.rt, &send_and_hold_ops, NULL, NULL);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_join(sender, NULL), 0);
+	drop_channels();
+	stop(NULL);
+}
+
+/* Its child has the worker before it has another turn. */
+static int
+yield_poll(struct weir_context *ctx, void *state)
+{
+	struct parent *p = state;
+
+	if (!p->spawned) {
+		p->spawned = true;
+		shared.child = weir_task_spawn(rig.rt, &hold_ops, NULL, NULL);
+		return weir_context_yield(ctx);
+	}
+	rig_set(&shared.open, 1);
+	return WEIR_DONE;
+}
+
+static void
+who_yields_beside_one_that_takes_long_runs_elsewhere(void **state)
+{
+	rig_need_membarrier();
+	start_workers(2, NULL);
+	assert_int_equal(run_parent(yield_poll, NULL), 0);
+	assert_int_equal(rig_join(shared.child, NULL), 0);
+	stop(NULL);
 }
 
 /* The same, and has aborted its parent. */
@@ -540,12 +675,13 @@ shut_parent_poll(struct weir_context *ctx, void *state)
 		.state_size = sizeof(struct weir_join *),
 		.poll = shut_poll,
 	};
+	const struct task *self = context_task(ctx);
 	struct parent *p = state;
 
 	note('p');
 	if (!p->spawned) {
 		p->spawned = true;
-		shared.child = weir_task_spawn(rig.rt, &ops, &ctx->task, NULL);
+		shared.child = weir_task_spawn(rig.rt, &ops, &self, NULL);
 	}
 	return weir_join_poll(ctx, shared.child, NULL) == WEIR_PENDING ?
 		       WEIR_PENDING :
@@ -695,29 +831,6 @@ receive_poll(struct weir_context *ctx, void *state)
 	assert_int_equal(rc, 0);
 	assert_int_equal(value, 7);
 	return WEIR_DONE;
-}
-
-static void
-create_channels(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 2; i++)
-		assert_int_equal(weir_channel_create(1, sizeof(uint64_t), NULL,
-						     &shared.tx[i],
-						     &shared.rx[i]),
-				 0);
-}
-
-static void
-drop_channels(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		weir_sender_drop(shared.tx[i]);
-		weir_receiver_drop(shared.rx[i]);
-	}
 }
 
 /* Y51: once, and then it waits. */
@@ -925,6 +1038,9 @@ main(void)
 		TEST(one_who_looks_is_aborted),
 		TEST(child_that_blocks_holds_nobody_up),
 		TEST(child_that_takes_long_keeps_its_parent_from_nothing_else),
+		TEST(child_that_takes_long_keeps_its_parent_from_no_value),
+		TEST(who_is_woken_by_one_that_takes_long_runs_elsewhere),
+		TEST(who_yields_beside_one_that_takes_long_runs_elsewhere),
 		TEST(child_that_blocks_has_aborted_its_parent),
 		TEST(runtime_ends_while_one_looks),
 		TEST(runtime_ends_while_one_is_put_off),

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/membarrier.h"
 #include "base/rand.h"
 #include "queue/run_queue.h"
 #include "rig.h"
@@ -409,20 +408,13 @@ end_of_the_last_batch_moves_on(void **state)
 	free(tasks);
 }
 
-static bool
-has_membarrier(void)
-{
-	return weir__membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-}
-
 static void
 recall_takes_what_is_left_of_a_batch(void **state)
 {
 	struct task *tasks = rig_tasks(SIZE + 1);
 	struct run_queue q, dst;
 
-	if (!has_membarrier())
-		skip();
+	rig_need_membarrier();
 	begin_batch(&q, tasks, SIZE);
 	init_at(&dst, 7);
 	expect_pops(&q, 1, 3);
@@ -448,8 +440,7 @@ recall_refuses_when_there_is_no_room(void **state)
 	struct task *tasks = rig_tasks(2 * SIZE);
 	struct run_queue q, dst;
 
-	if (!has_membarrier())
-		skip();
+	rig_need_membarrier();
 	begin_batch(&q, tasks, SIZE);
 	init_at(&dst, 0);
 	push_all(&dst, tasks, SIZE, 2 * SIZE - BATCH + 1);
@@ -585,7 +576,7 @@ owner_and_thieves_see_each_task_once(void **state)
 	s->tasks = rig_tasks(STRESS_TASKS);
 	s->seen = calloc(STRESS_TASKS, sizeof(*s->seen));
 	/* Across the wrap, about half way. */
-	init_batches_at(&s->owner, 0 - STRESS_TASKS / 2, has_membarrier());
+	init_batches_at(&s->owner, 0 - STRESS_TASKS / 2, rig_has_membarrier());
 	for (i = 0; i < THIEVES; i++)
 		init_at(&s->thieves[i], 0 - STRESS_TASKS / 100);
 	rig_threads(THIEVES + 1, be_owner_or_thief, s);

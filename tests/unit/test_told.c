@@ -43,12 +43,12 @@ __wrap_weir__notify(struct node *node, const struct run_queue *queue)
 	__real_weir__notify(node, queue);
 }
 
-/* Nobody else can have what is in the slot. */
+/* Others have what is in the slot only when they recall it. */
 static void
 look_at_queue(void)
 {
 	const struct run_queue *q = &worker_of(weir__core)->queue;
-	bool slot = weir__core->lifo != NULL;
+	bool slot = slot_peek_owner(&weir__core->lifo) != NULL;
 
 	if (run_queue_len_owner(q) == 0 && !slot)
 		return;

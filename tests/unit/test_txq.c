@@ -65,7 +65,7 @@ static int
 is_ready(struct weir_txq *txq)
 {
 	struct task *task = rig_tasks(1);
-	struct weir_context ctx = { .task = task, .budget = 128 };
+	struct weir_context ctx = { .task = { task }, .budget = 128 };
 	int rc = weir_txq_ready(&ctx, txq);
 
 	assert_int_equal(ctx.asked & ASKED_TURN ? WEIR_PENDING : 0, rc);
