@@ -19,10 +19,11 @@
  * C5 All but the large ones stay cells until the end. What never held a task is zero, so
  *    that its state word says that there is none (state.h, T7). A large one is returned
  *    to the heap under the lock of their list.
- * C6 Batches are lists through their cells. Where others take them than give them,
- *    each step through a list would wait for a line of another CPU's. There who gives
- *    a batch, and has just used its cells, makes groups of it: the first cell of a
- *    group names the others, and is fetched while the group before it is used.
+ * C6 Batches are lists through their cells. Where others take them than give them, each
+ *    step through a list would wait for a line of another CPU's; where a depot has many,
+ *    for one that is in no near cache any more. There who gives a batch, and has just
+ *    used its cells, makes groups of it: the first cell of a group names the others, and
+ *    is fetched while the group before it is used.
  */
 
 #include <errno.h>
@@ -164,11 +165,13 @@ put_batch(struct cell_depot *d, const struct cell_stock *giver,
 {
 	batch->giver = giver;
 	batch->nb_groups = 0;
-	if (atomic_u32_load(&d->crosses, RELAXED) != 0)
+	if (atomic_u32_load(&d->crosses, RELAXED) != 0 ||
+	    atomic_u32_load(&d->nb_batches, RELAXED) >= CELL_DEEP)
 		group_batch(batch);
 	lock_acquire(&d->lock);
 	batch->next_batch = d->batches;
 	d->batches = batch;
+	atomic_u32_add_owner(&d->nb_batches, 1);
 	lock_release(&d->lock);
 }
 
@@ -181,6 +184,7 @@ take_batch(struct cell_depot *d, struct cell_stock *s, struct cell *batch)
 	if (atomic_u32_load(&d->crosses, RELAXED) != crosses)
 		atomic_u32_store(&d->crosses, crosses, RELAXED);
 	d->batches = batch->next_batch;
+	atomic_u32_add_owner(&d->nb_batches, -1u);
 	if (batch->nb_groups == 0) {
 		s->spare = batch;
 		return;
@@ -251,6 +255,7 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 		d = &p->depot[i];
 		lock_init(&d->lock);
 		atomic_u32_store(&d->crosses, 0, RELAXED);
+		atomic_u32_store(&d->nb_batches, 0, RELAXED);
 		d->batches = NULL;
 		d->chunks = NULL;
 		d->open = NULL;

@@ -41,6 +41,13 @@
  */
 #define CELL_GROUP 8
 
+/*
+ * A batch that is given to a depot of so many is made of groups (C6). Smaller: more are
+ * that will be taken while they are in a core's caches yet. Larger: fewer of those that
+ * will not; these are a megabyte of the smallest cells.
+ */
+#define CELL_DEEP 128u
+
 struct cell_stock;
 
 /* A cell that holds nothing. What is to be read of it stays as the last task left it. */
@@ -78,6 +85,8 @@ struct cell_depot {
 	struct lock lock weir_cache_aligned;
 	/* A batch was taken last by another than had given it. */
 	struct atomic_u32 crosses;
+	struct atomic_u32
+		nb_batches; /* under the lock; who gives one looks before */
 	/* Under the lock. */
 	struct cell *batches;
 	struct cell_chunk *chunks; /* all, the newest first */

@@ -275,6 +275,37 @@ cells_go_from_one_cache_to_another(void **state)
 	assert_int_equal(rig_heap_in_use(), grown);
 }
 
+/* C6: what comes to a depot of many has groups, for those who gave it too. */
+static void
+depot_of_many_has_groups(void **state)
+{
+	const unsigned int n = (CELL_DEEP + 8) * CELL_BATCH;
+	struct task **cells = malloc(n * sizeof(*cells));
+	size_t grown = 0;
+	unsigned int round, i;
+
+	assert_non_null(cells);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < n; i++) {
+			cells[i] = weir__cell_alloc(&pools, &cache, 0);
+			assert_non_null(cells[i]);
+			cells[i]->outcome = (int)i;
+		}
+		/* No two are the same. */
+		for (i = 0; i < n; i++)
+			assert_int_equal(cells[i]->outcome, i);
+		give_all(cells, n, &cache);
+		if (round == 0)
+			grown = rig_heap_in_use();
+		assert_int_equal(rig_heap_in_use(), grown);
+		assert_int_equal(pools.depot[0].batches->nb_groups,
+				 CELL_BATCH / CELL_GROUP);
+		assert_int_equal(weir__cell_cache_taken(&cache), 0);
+	}
+	assert_false(batches_cross());
+	free(cells);
+}
+
 static void
 failed_init_leaves_nothing(void **state)
 {
@@ -708,6 +739,7 @@ main(void)
 		TEST(walk_comes_to_an_end_while_large_cells_come),
 		TEST(walks_do_not_meet),
 		TEST(large_cells_are_looked_at_under_their_lock),
+		TEST(depot_of_many_has_groups),
 		TEST(cell_has_one_user_at_a_time),
 	};
 
