@@ -10,8 +10,8 @@
  *    and the one that would take it again. Meanwhile RUNNING belongs to the task's
  *    place in the queue, as the reference does, and whoever takes the task from there
  *    has both; TASK_KEPT says so. That is the same thread, the next one that drives the
- *    core, or a thief, to whom the queue passes what the last turn did ([queue:A3],
- *    and [queue:A4] where it is recalled).
+ *    core, or a thief, to whom that place passes what the last turn did ([queue:A3], and
+ *    where it is recalled [queue:A4], [slot:A1] or [recall:A1]).
  * N2 Only a worker's own queues have such tasks, and what looks again behind another:
  *    whatever is taken from there is run. Before one goes anywhere else, or those
  *    queues to anyone else, it gives RUNNING back. So does each when the runtime ends,
