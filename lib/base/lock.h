@@ -83,6 +83,21 @@ lock_acquire(struct lock *l)
 		lock_wait(l);
 }
 
+/* Behind all that wait: for one who takes it again and again. */
+static inline void
+lock_acquire_behind(struct lock *l)
+{
+	unsigned int spins = 0;
+
+	while (!lock_try(l)) {
+		atomic_pause();
+		if (++spins == LOCK_SPINS) {
+			sched_yield();
+			spins = 0;
+		}
+	}
+}
+
 static inline void
 lock_release(struct lock *l)
 {

@@ -611,7 +611,7 @@ weir__cell_walk_next(struct cell_walk *w,
 		}
 	} while (walk_on(w));
 	do {
-		lock_acquire(&w->pools->large_lock);
+		lock_acquire_behind(&w->pools->large_lock);
 		t = next_large(w);
 		found = t != NULL && look(t, arg);
 		lock_release(&w->pools->large_lock);
