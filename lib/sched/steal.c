@@ -6,9 +6,9 @@
  * Its node's inject queue; the other workers' run queues, tier by tier, nearest
  * first, from a random start within a tier, and what those that are stuck have claimed
  * of theirs or keep to be next; then other nodes' inject queues. Tiers are the core, the
- * last-level cache, the node, and other nodes by distance. Another node's work is taken only when that
- * node has a backlog worth the distance, or is stuck: a short spike must not drag
- * memory across sockets.
+ * last-level cache, the node, and other nodes by distance. Another node's work is taken
+ * only when that node has a backlog worth the distance, or is stuck: a short spike must
+ * not drag memory across sockets.
  *
  * V1 A stolen task keeps its home: its next wake-up goes back there (H2).
  * V2 Every steal is counted by thief and victim.

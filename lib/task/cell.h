@@ -85,8 +85,8 @@ struct cell_depot {
 	struct lock lock weir_cache_aligned;
 	/* A batch was taken last by another than had given it. */
 	struct atomic_u32 crosses;
-	struct atomic_u32
-		nb_batches; /* under the lock; who gives one looks before */
+	/* Changed under the lock; who gives one looks before. */
+	struct atomic_u32 nb_batches;
 	/* Under the lock. */
 	struct cell *batches;
 	struct cell_chunk *chunks; /* all, the newest first */

@@ -9,7 +9,8 @@
  *    then looks at `recalled`: either who recalls sees the change, or the owner sees
  *    that, and waits on the lock for what comes of it.
  * P2 What has been recalled stands in the slot, and in `gone`, until the owner changes
- *    the slot the next time. Who looks without a change may take it to be there.
+ *    the slot the next time. Who looks without a change may take it to be there. If
+ *    the same task comes again by that change, it is given back as what was there.
  * P3 After the fence at most one change is under way, since the owner waits in the next
  *    one. So what was seen before and behind the fence is one task in one stay, or has
  *    come again by that change: then that is its stay that ends.

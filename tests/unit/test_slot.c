@@ -59,6 +59,22 @@ what_is_recalled_is_gone(void **state)
 	assert_null(slot_swap_owner(&slot, NULL));
 }
 
+/* It has had its turn elsewhere, and its owner does not know yet that it went. */
+static void
+what_was_recalled_comes_again_once(void **state)
+{
+	struct task *given_back;
+
+	rig_need_membarrier();
+	slot_swap_owner(&slot, &tasks[0]);
+	assert_ptr_equal(weir__slot_recall(&slot), &tasks[0]);
+	given_back = slot_swap_owner(&slot, &tasks[0]);
+	assert_int_equal((given_back == &tasks[0]) +
+				 (slot_take_owner(&slot) == &tasks[0]),
+			 1);
+	assert_null(slot_take_owner(&slot));
+}
+
 static void
 what_is_kept_is_not_recalled(void **state)
 {
@@ -118,6 +134,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(has_one_task_at_a_time),
 		TEST(what_is_recalled_is_gone),
+		TEST(what_was_recalled_comes_again_once),
 		TEST(what_is_kept_is_not_recalled),
 		TEST(each_task_has_one_turn),
 	};
