@@ -51,6 +51,15 @@ lock_try(struct lock *l)
 	return atomic_u32_load(&l->waiting, RELAXED) == 0 && lock_grab(l);
 }
 
+/* Between two tries. */
+static inline void
+lock_rest(unsigned int *spins)
+{
+	atomic_pause();
+	if (++*spins % LOCK_SPINS == 0)
+		sched_yield();
+}
+
 /* Somebody has it. Not inline: that would cost those who meet nobody registers. */
 static __attribute__((noinline, unused)) void
 lock_wait(struct lock *l)
@@ -58,13 +67,8 @@ lock_wait(struct lock *l)
 	unsigned int spins = 0;
 
 	atomic_u32_fetch_add(&l->waiting, 1, RELAXED);
-	while (!lock_grab(l)) {
-		atomic_pause();
-		if (++spins == LOCK_SPINS) {
-			sched_yield();
-			spins = 0;
-		}
-	}
+	while (!lock_grab(l))
+		lock_rest(&spins);
 	atomic_u32_fetch_sub(&l->waiting, 1, RELAXED);
 }
 
@@ -89,13 +93,8 @@ lock_acquire_behind(struct lock *l)
 {
 	unsigned int spins = 0;
 
-	while (!lock_try(l)) {
-		atomic_pause();
-		if (++spins == LOCK_SPINS) {
-			sched_yield();
-			spins = 0;
-		}
-	}
+	while (!lock_try(l))
+		lock_rest(&spins);
 }
 
 static inline void

@@ -28,13 +28,14 @@ weir__keeps_tasks(const struct worker *victim, const struct worker *thief)
 	const struct weir_runtime *rt = thief->rt;
 	const struct core *c = &victim->core;
 
-	return (run_queue_has_batch_any(&victim->queue) ||
-		slot_is_full_any(&c->behind) || slot_is_full_any(&c->lifo) ||
-		(rt->membarrier && task_chain_len(&c->deferred) > 0)) &&
-	       thief->core.now >= thief->core.recall_after &&
+	/* One that is not stuck writes all of these lines but that of its last poll. */
+	return thief->core.now >= thief->core.recall_after &&
 	       worker_is_stuck(victim, victim->node == thief->node ?
 					       rt->recall_age :
-					       rt->cross_node_age);
+					       rt->cross_node_age) &&
+	       (run_queue_has_batch_any(&victim->queue) ||
+		slot_is_full_any(&c->behind) || slot_is_full_any(&c->lifo) ||
+		(rt->membarrier && task_chain_len(&c->deferred) > 0));
 }
 
 void

@@ -147,15 +147,16 @@ without_turns(struct core *c, struct task **tasks, unsigned int n)
 {
 	unsigned int i, m = 0;
 
-	/* It may be in a poll (recall.c, Z1). */
-	lock_acquire(&c->recall);
 	for (i = 0; i < n; i++) {
-		if (likely(task_give_turn_back(tasks[i])))
+		if (likely(task_give_turn_back(tasks[i]))) {
 			tasks[m++] = tasks[i];
-		else
-			task_chain_add(&c->deferred, tasks[i]);
+			continue;
+		}
+		/* It may be in a poll (recall.c, Z1). */
+		lock_acquire(&c->recall);
+		task_chain_add(&c->deferred, tasks[i]);
+		lock_release(&c->recall);
 	}
-	lock_release(&c->recall);
 	return m;
 }
 

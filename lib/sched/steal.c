@@ -174,7 +174,7 @@ static struct task *
 recall_from(struct core *c, struct worker *victim)
 {
 	struct worker *w = worker_of(c);
-	unsigned int n = 0;
+	unsigned int n;
 	struct task *t;
 
 	if (!weir__keeps_tasks(victim, w) ||

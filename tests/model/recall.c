@@ -5,7 +5,6 @@
  * none is lost or had twice, and each comes with what its last turn wrote.
  */
 
-#include "kernel.h"
 #include "model.h"
 #include "workers.h"
 

@@ -7,8 +7,8 @@
 
 #include "kernel.h"
 #include "model.h"
-#include "task/slot.h"
 #include "rig.h"
+#include "task/slot.h"
 
 static struct slot *slot;
 static unsigned int made;

@@ -29,6 +29,7 @@ static struct {
 	bool behind; /* the parent's turn was to come behind its child's */
 	uint32_t tick, turns, most_turns; /* of one tick */
 	struct atomic_u32 polls, open, dropped, stop;
+	struct rig_door door;
 } shared;
 
 struct parent {
@@ -518,12 +519,11 @@ drop_channels(void)
 	}
 }
 
-/* A child that takes until its parent has received something. */
+/* A child that takes until its parent has had another turn. */
 static int
 hold_poll(struct weir_context *ctx, void *state)
 {
-	rig_set(&shared.stop, 1);
-	rig_wait_until(rig_get(&shared.open));
+	rig_stay_at(&shared.door);
 	return WEIR_DONE;
 }
 
@@ -563,7 +563,7 @@ receive_and_open_poll(struct weir_context *ctx, void *state)
 		return rc;
 	}
 	assert_int_equal(value, 7);
-	rig_set(&shared.open, 1);
+	rig_set(&shared.door.open, 1);
 	return rc;
 }
 
@@ -578,7 +578,7 @@ child_that_takes_long_keeps_its_parent_from_no_value(void **state)
 	start_workers(2, NULL);
 	create_channels();
 	join = spawn_parent(receive_and_open_poll, &hold_ops, NULL);
-	rig_wait_until(rig_get(&shared.stop));
+	rig_wait_until(rig_get(&shared.door.in));
 	assert_int_equal(weir_try_send(shared.tx[0], &value), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
@@ -614,7 +614,7 @@ yield_poll(struct weir_context *ctx, void *state)
 		shared.child = weir_task_spawn(rig.rt, &hold_ops, NULL, NULL);
 		return weir_context_yield(ctx);
 	}
-	rig_set(&shared.open, 1);
+	rig_set(&shared.door.open, 1);
 	return WEIR_DONE;
 }
 
