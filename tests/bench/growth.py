@@ -93,7 +93,7 @@ def value_of(samples, curve):
 def measure(setup, field, size, reps, patience):
     """{label: summary} at one size."""
     taken, quiet = [], 0
-    while quiet < reps and len(taken) < rounds.ROUNDS_PER_REP * reps:
+    while quiet < reps and len(taken) < patience.rounds(reps):
         patience.wait()
         samples = sample(setup, field, size)
         taken.append(samples)

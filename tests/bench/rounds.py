@@ -9,7 +9,8 @@ Only ratios of neighbours in time are compared with a target.
 import figures
 from machine import FOREIGN_LIMIT
 
-# Rounds that are tried, for each that is wanted, before disturbed ones count.
+# Rounds that are tried, for each that is wanted, before disturbed ones count; without
+# patience they count at once.
 ROUNDS_PER_REP = 2
 
 
@@ -21,6 +22,10 @@ class Patience:
         self._seconds = seconds
         self._left = seconds
         self._say = say
+
+    def rounds(self, reps):
+        """How many to try at most for so many that are wanted."""
+        return ROUNDS_PER_REP * reps if self._seconds else reps
 
     def wait(self):
         if self._left <= 0:
@@ -44,7 +49,7 @@ def take(scenario, setup, reps, patience):
     """Samples of every program by turns: {program: sample} for each round."""
     programs = ["weir", *(peer.name for peer in peers_of(scenario, setup))]
     rounds, quiet = [], 0
-    while quiet < reps and len(rounds) < ROUNDS_PER_REP * reps:
+    while quiet < reps and len(rounds) < patience.rounds(reps):
         # In the order in which they are shown.
         samples = dict.fromkeys(programs)
         first = len(rounds) % len(programs)

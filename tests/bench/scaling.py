@@ -167,9 +167,9 @@ def run(args, say):
     say(f"{origin['cpu']}; up to {len(machine.cpus)} workers; {args.reps} rounds")
     now = {"setup": origin, "scaling": {}}
     for name in NAMES:
-        now["scaling"][name] = {
-            workers: measure(name, workers, setup, args, say)
-            for workers in widths(len(machine.cpus))}
-        # Each time: a run takes long, and may not come to its end.
-        write(args, now)
+        now["scaling"][name] = {}
+        for workers in widths(len(machine.cpus)):
+            now["scaling"][name][workers] = measure(name, workers, setup, args, say)
+            # Each time: a run takes long, and may not come to its end.
+            write(args, now)
     return 0

@@ -26,8 +26,11 @@ from machine import FOREIGN_LIMIT
 from scenario import FLOOR, Figure, Peer, Sample, Scenario, Setup
 
 
-class NoWait:
-    """Patience that never waits."""
+class NoWait(rounds.Patience):
+    """Is patient, though nothing takes time."""
+
+    def __init__(self, seconds=1):
+        super().__init__(MACHINE, seconds, None)
 
     def wait(self):
         pass
@@ -49,8 +52,9 @@ def made_up(weir, peer, **changed):
     return Scenario(**fields)
 
 
-def run(scenario, reps=7, built=frozenset()):
-    return rounds.run(scenario, Setup(MACHINE, 1, None, built), reps, NoWait())
+def run(scenario, reps=7, built=frozenset(), patience=1):
+    return rounds.run(scenario, Setup(MACHINE, 1, None, built), reps,
+                      NoWait(patience))
 
 
 # Samples
@@ -266,6 +270,11 @@ def disturbed_rounds_are_taken_again():
     result = run(made_up([], [], measure=play({
         "weir": [Sample(9.0, 1.0)] * 14, "peer": [Sample(2.0, 0.0)] * 14})))
     equal((result["rounds_dropped"], result["rounds_disturbed"]), (7, 7))
+    # And not at all without patience.
+    result = run(made_up([], [], measure=play({
+        "weir": [Sample(9.0, 1.0)] * 7, "peer": [Sample(2.0, 0.0)] * 7})),
+        patience=0)
+    equal((result["rounds_dropped"], result["rounds_disturbed"]), (0, 7))
 
 
 def peers_are_run_by_turns_if_they_are_there():
