@@ -46,8 +46,10 @@
 #include "queue/run_queue.h"
 
 #define HALF (RUN_QUEUE_SIZE / 2u)
+/* As RUN_QUEUE_SHARE, where turns are short. */
+#define SHARE_SHORT 2u
 
-static_assert(RUN_QUEUE_BATCH <= HALF + 1,
+static_assert(RUN_QUEUE_BATCH_MAX <= HALF + 1,
 	      "what is left of one fits an overflow");
 
 void
@@ -55,7 +57,8 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 {
 	q->alone = alone;
 	atomic_u32_store(&q->worth,
-			 alone || batches ? 2 * RUN_QUEUE_SHARE :
+			 alone || batches ? 2 * RTE_MIN(SHARE_SHORT,
+							RUN_QUEUE_SHARE + 0u) :
 					    RUN_QUEUE_NO_BATCH,
 			 RELAXED);
 	atomic_u32_store(&q->next, 0, RELAXED);
@@ -63,6 +66,7 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 	q->end = 0;
 	q->free_end = RUN_QUEUE_SIZE;
 	lock_init(&q->recall);
+	q->most = RUN_QUEUE_BATCH;
 	atomic_u64_store(&q->head, 0, RELAXED);
 	atomic_u32_store(&q->tail, 0, RELAXED);
 }
@@ -158,6 +162,15 @@ weir__run_queue_append_owner(struct run_queue *q, struct task *const *tasks,
 	run_queue_publish_owner(q, tail + n);
 }
 
+/* What the owner claims of n tasks. */
+static uint32_t
+share_of(const struct run_queue *q, uint32_t n)
+{
+	/* By constants: a division would take longer than the swap. */
+	n = q->most > RUN_QUEUE_BATCH ? n / SHARE_SHORT : n / RUN_QUEUE_SHARE;
+	return RTE_MIN(n, q->most);
+}
+
 struct task *
 weir__run_queue_pop_batch_owner(struct run_queue *q)
 {
@@ -170,7 +183,7 @@ weir__run_queue_pop_batch_owner(struct run_queue *q)
 		atomic_u64_store(&q->head, run_queue_pack(real + n, real + n),
 				 RELAXED);
 	} else {
-		n = RTE_MIN(n / RUN_QUEUE_SHARE, RUN_QUEUE_BATCH);
+		n = share_of(q, n);
 		/* R6: no thief copies what is older. */
 		if (n < 2 || run_queue_steal_of(head) != real ||
 		    !atomic_u64_cas(&q->head, &head,
@@ -209,7 +222,7 @@ claim_batch(struct run_queue *q, uint32_t *first)
 	 * One of the two may be older: then they are farther apart (R9), or next will
 	 * be seen to have changed.
 	 */
-	if (n == 0 || n >= RUN_QUEUE_BATCH ||
+	if (n == 0 || n >= RUN_QUEUE_BATCH_MAX ||
 	    !atomic_u32_cas(&q->limit, &limit, next, RELAXED, RELAXED))
 		return 0;
 	/* [queue:F1] */
@@ -232,7 +245,7 @@ weir__run_queue_recall(struct run_queue *src, struct run_queue *dst)
 	uint32_t tail = run_queue_tail_owner(dst);
 	uint32_t first = 0, n, i;
 
-	if (weir__run_queue_room_owner(dst) < RUN_QUEUE_BATCH ||
+	if (weir__run_queue_room_owner(dst) < RUN_QUEUE_BATCH_MAX ||
 	    !lock_try(&src->recall))
 		return 0;
 	n = claim_batch(src, &first);

@@ -61,8 +61,7 @@ static bool
 has_tasks(const struct core *c)
 {
 	return slot_peek_owner(&c->lifo) != NULL ||
-	       task_chain_len(&c->local) > 0 ||
-	       task_chain_len(&c->deferred) > 0 ||
+	       task_chain_len(&c->local) > 0 || core_nb_deferred(c) > 0 ||
 	       run_queue_len_owner(&worker_of(c)->queue) > 0 ||
 	       inbox_pending(&worker_of(c)->inbox);
 }

@@ -9,10 +9,10 @@
  * whether somebody is there. Who recalls pays for it, with a system call that has all
  * threads pass a fence, and does so only when it has nothing else to do.
  *
- * Z1 The chain of those who yielded is the worker's between polls, and while it is in a
- *    poll who has the core's lock goes through it. Who recalls says so in `recalled`, has
+ * Z1 Those who yielded are the worker's between polls, and while it is in a poll theirs
+ *    who has the core's lock. Who recalls says so in `recalled`, has
  *    all threads pass a fence, and goes on only if the worker is in a poll: before the
- *    worker touches the chain behind that poll it looks at `recalled`, and waits on the
+ *    worker touches them behind that poll it looks at `recalled`, and waits on the
  *    lock if that is set. In a poll it takes the lock itself.
  * Z2 Tasks that are bound to the worker stay.
  * Z3 Who has recalled in vain does something else for a while. The task may be at its
@@ -35,7 +35,7 @@ weir__keeps_tasks(const struct worker *victim, const struct worker *thief)
 					       rt->cross_node_age) &&
 	       (run_queue_has_batch_any(&victim->queue) ||
 		slot_is_full_any(&c->behind) || slot_is_full_any(&c->lifo) ||
-		(rt->membarrier && task_chain_len(&c->deferred) > 0));
+		(rt->membarrier && core_nb_deferred(c) > 0));
 }
 
 void
@@ -54,6 +54,7 @@ take_yielded(struct core *c, struct core *victim, unsigned int *n)
 	unsigned int room = weir__run_queue_room_owner(q), left;
 	struct task *first = NULL, *t;
 
+	weir__chain_yielded(victim);
 	for (left = task_chain_len(&victim->deferred); left > 0; left--) {
 		t = task_chain_pop(&victim->deferred);
 		if (task_is_local(t) || *n > room) {
@@ -81,7 +82,7 @@ recall_yielded(struct core *c, struct core *victim, unsigned int *n)
 	    /* [recall:A1] */
 	    atomic_ptr_load(&victim->ctx.task, ACQUIRE) != NULL)
 		t = take_yielded(c, victim, n);
-	/* [recall:A2] what was done to the chain before the worker goes on. */
+	/* [recall:A2] what was done to them before the worker goes on. */
 	atomic_u32_store(&victim->recalled, 0, RELEASE);
 	return t;
 }
@@ -91,8 +92,7 @@ take_deferred(struct core *c, struct core *victim, unsigned int *n)
 {
 	struct task *t;
 
-	if (task_chain_len(&victim->deferred) == 0 ||
-	    !lock_try(&victim->recall))
+	if (core_nb_deferred(victim) == 0 || !lock_try(&victim->recall))
 		return NULL;
 	t = recall_yielded(c, victim, n);
 	lock_release(&victim->recall);

@@ -58,6 +58,7 @@ init_core(struct worker *w, uint64_t seed)
 	weir__cell_cache_init(&c->cells, &w->node->home.cells);
 	task_chain_init(&c->local);
 	task_chain_init(&c->deferred);
+	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
 	c->ctx.core = c;
 	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;

@@ -221,41 +221,56 @@ weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 	}
 }
 
-/* There may be no room for n of them; who is put off again comes behind those. */
-static __rte_noinline void
-schedule_one_by_one(struct core *c, unsigned int n)
+void
+weir__chain_yielded(struct core *c)
 {
-	for (; n > 0; n--)
-		schedule_back(c, task_chain_pop(&c->deferred));
+	const struct task_chain others = c->deferred;
+	unsigned int n = atomic_u32_load(&c->nb_yielded, RELAXED), i;
+
+	if (n == 0)
+		return;
+	task_chain_init(&c->deferred);
+	for (i = 0; i < n; i++)
+		task_chain_add(&c->deferred, c->yielded[i]);
+	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
+	if (task_chain_len(&others) == 0)
+		return;
+	*c->deferred.end = others.first;
+	c->deferred.end = others.end;
+	atomic_u32_add_owner(&c->deferred.n, task_chain_len(&others));
+}
+
+/* There is room for them, and none is bound. */
+static void
+schedule_yielded(struct core *c, unsigned int n)
+{
+	struct worker *w = worker_of(c);
+	uint32_t tail = run_queue_tail_owner(&w->queue);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		run_queue_slot_set(&w->queue, tail + i, c->yielded[i]);
+	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
+	counter_add(&w->counters, local_schedules, n);
+	run_queue_publish_owner(&w->queue, tail + n);
 }
 
 void
 weir__schedule_deferred(struct core *c)
 {
-	struct worker *w = worker_of(c);
-	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
-	struct task *t, *next;
 	unsigned int n;
 
-	if (task_chain_len(&c->deferred) == 0)
+	if (core_nb_deferred(c) == 0)
 		return;
 	core_own_deferred(c);
-	t = c->deferred.first;
-	n = task_chain_len(&c->deferred);
-	if (unlikely(n > weir__run_queue_room_owner(&w->queue))) {
-		schedule_one_by_one(c, n);
-		return;
-	}
-	task_chain_init(&c->deferred);
-	for (; n > 0; n--, t = next) {
-		next = t->next;
-		if (unlikely(task_is_local(t)))
-			task_chain_add(&c->local, t);
-		else
-			run_queue_slot_set(&w->queue, tail++, t);
-	}
-	counter_add(&w->counters, local_schedules, tail - begin);
-	run_queue_publish_owner(&w->queue, tail);
+	n = atomic_u32_load(&c->nb_yielded, RELAXED);
+	if (likely(n <= weir__run_queue_room_owner(&worker_of(c)->queue)))
+		schedule_yielded(c, n);
+	else
+		weir__chain_yielded(c);
+	/* Who is put off again for want of room comes behind these. */
+	for (n = task_chain_len(&c->deferred); n > 0; n--)
+		schedule_back(c, task_chain_pop(&c->deferred));
 }
 
 /*

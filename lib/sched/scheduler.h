@@ -53,9 +53,14 @@ struct core {
 	int32_t ticks_left;
 	/* Tasks bound to this worker. Never stolen. */
 	struct task_chain local;
-	/* Yielded: back to the queue after the sources were polled. */
+	/*
+	 * Yielded: back to the queue after the sources were polled. The first of those
+	 * that are not bound are in an array, the last member: who goes through a chain
+	 * waits for each link.
+	 */
 	struct task_chain deferred;
-	struct atomic_u32 recalled; /* those, by others: see recall.c */
+	struct atomic_u32 recalled;   /* those, by others: see recall.c */
+	struct atomic_u32 nb_yielded; /* in the array */
 	/* Woken by the running task, or alone here: next. */
 	struct slot lifo;
 
@@ -111,6 +116,7 @@ struct core {
 	bool looking;
 	struct rand_state rand;
 	struct cell_cache cells;
+	struct task *yielded[RUN_QUEUE_SIZE] weir_cache_aligned;
 };
 
 enum attention {
@@ -432,6 +438,9 @@ void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_deferred(struct core *c);
+/* All who yielded are in the chain then. Whoever may touch them. */
+void
+weir__chain_yielded(struct core *c);
 
 /* recall.c */
 /* Has that worker tasks that only it comes to, and has not come for long? */
@@ -446,13 +455,21 @@ weir__recall(struct core *c, struct worker *victim, unsigned int *n);
 void
 weir__await_recall(struct core *c);
 
-/* Between polls, before the chain is touched: nobody else goes through it (Z1). */
+/* Those who yielded, bound or not. At once old but for the owner. Any thread. */
+static inline unsigned int
+core_nb_deferred(const struct core *c)
+{
+	return atomic_u32_load(&c->nb_yielded, RELAXED) +
+	       task_chain_len(&c->deferred);
+}
+
+/* Between polls, before they are touched: nobody else goes through them (Z1). */
 static __rte_always_inline void
 core_own_deferred(struct core *c)
 {
 	/*
 	 * [recall:F1] between the end of the last poll and this look. [recall:A2] what
-	 * others did to the chain.
+	 * others did to them.
 	 */
 	atomic_light_fence();
 	if (unlikely(atomic_u32_load(&c->recalled, ACQUIRE) != 0))
@@ -463,8 +480,16 @@ core_own_deferred(struct core *c)
 static __rte_always_inline void
 core_defer(struct core *c, struct task *t)
 {
+	uint32_t n;
+
 	core_own_deferred(c);
-	task_chain_add(&c->deferred, t);
+	n = atomic_u32_load(&c->nb_yielded, RELAXED);
+	if (unlikely(n == RUN_QUEUE_SIZE || task_is_local(t))) {
+		task_chain_add(&c->deferred, t);
+		return;
+	}
+	c->yielded[n] = t;
+	atomic_u32_store(&c->nb_yielded, n + 1, RELAXED);
 }
 
 /* But for poll and run, of which the caller wants one or the other. */

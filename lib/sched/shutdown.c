@@ -74,6 +74,7 @@ empty_worker(struct worker *w)
 	if ((t = slot_take_owner(&c->lifo)) != NULL)
 		weir__task_drop_notification(t);
 	drop_chain(&c->local);
+	weir__chain_yielded(c);
 	drop_chain(&c->deferred);
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		weir__task_drop_notification(t);
@@ -95,7 +96,7 @@ entries_left(const struct weir_runtime *rt)
 		n += weir__run_queue_len_any(&w->queue);
 		n += run_queue_batch(&w->queue);
 		n += task_chain_len(&w->core.local) +
-		     task_chain_len(&w->core.deferred);
+		     core_nb_deferred(&w->core);
 		n += slot_peek_owner(&w->core.lifo) != NULL;
 	}
 	return n;

@@ -82,15 +82,15 @@ within(uint64_t n, uint32_t least, uint32_t most)
 
 /*
  * Sets how often the inject queues come first, so that it is about every
- * inject_target cycles, and how often the clock is read (L3). The mean leans to
- * the past by seven eighths.
+ * inject_target cycles, how often the clock is read (L3), and how many tasks are claimed
+ * at once (run_queue.c, R6). The mean leans to the past by seven eighths.
  */
 static void
 tune(struct core *c, uint64_t now)
 {
 	const struct weir_runtime *rt = worker_of(c)->rt;
 	uint32_t ticks = core_tick(c) - c->tuned_tick;
-	uint64_t mean;
+	uint64_t mean, quick;
 
 	/* Who looks at its sources all the time need not divide each time. */
 	if (ticks == 0 ||
@@ -98,8 +98,9 @@ tune(struct core *c, uint64_t now)
 		return;
 	mean = (now - c->tuned_at) / ticks;
 	c->mean_poll = (7 * c->mean_poll + mean) / 8;
-	c->clock_ticks = within(rt->clock_target / (c->mean_poll + 1), 1,
-				CLOCK_TICKS_MAX);
+	quick = rt->clock_target / (c->mean_poll + 1);
+	c->clock_ticks = within(quick, 1, CLOCK_TICKS_MAX);
+	run_queue_expect_owner(&worker_of(c)->queue, quick);
 	if (rt->options.inject_interval == 0)
 		c->inject_interval =
 			within(rt->inject_target / (c->mean_poll + 1),
@@ -140,7 +141,7 @@ maintain_now(struct core *c)
 static __rte_noinline void
 give_way(struct core *c)
 {
-	if (task_chain_len(&c->deferred) > 0) {
+	if (core_nb_deferred(c) > 0) {
 		c->looking = true;
 		maintain_now(c);
 		c->looking = false;
@@ -366,6 +367,7 @@ weir__give_turns_back(struct core *c)
 	struct task *t;
 
 	core_own_deferred(c);
+	weir__chain_yielded(c);
 	/* All of them first: an end wakes others, which find room in the queue. */
 	if ((t = slot_take_owner(&c->lifo)) != NULL)
 		task_chain_add(&c->deferred, t);
@@ -606,7 +608,7 @@ look_around(struct core *c)
 	struct task *t = weir__take_inject(c);
 
 	if (t != NULL) {
-		if (unlikely(task_chain_len(&c->deferred) > 0))
+		if (unlikely(core_nb_deferred(c) > 0))
 			give_way(c);
 		return t;
 	}
@@ -614,7 +616,7 @@ look_around(struct core *c)
 	timers_fetch(&worker_of(c)->timers);
 	c->looking = true;
 	/* Our own packets, and who yielded, before others' tasks. */
-	if (task_chain_len(&c->deferred) > 0 ||
+	if (core_nb_deferred(c) > 0 ||
 	    source_set_is_awaited(&worker_of(c)->sources)) {
 		maintain_now(c);
 		t = take_local(c);
@@ -646,7 +648,8 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 	}
 }
 
-void
+/* Where its loop lies in its lines would hang on all the code before it. */
+weir_cache_aligned void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct worker *w = worker_of(c);

@@ -332,6 +332,17 @@ in_batch(const struct run_queue *q, const struct task *t)
 	return false;
 }
 
+static bool
+in_yielded(const struct core *c, const struct task *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->nb_yielded.v; i++)
+		if (c->yielded[i] == t)
+			return true;
+	return false;
+}
+
 /*
  * Is it where no other worker of its node can take it from unless that worker is stuck,
  * or would do so only when it came by: with one of another node, which has stolen it?
@@ -348,7 +359,7 @@ is_private(const struct sim_task *t)
 		const struct core *c = &w->core;
 
 		if (c->lifo.task.v == t->task || in_chain(&c->local, t->task) ||
-		    in_chain(&c->deferred, t->task) ||
+		    in_chain(&c->deferred, t->task) || in_yielded(c, t->task) ||
 		    in_batch(&w->queue, t->task) ||
 		    (w->node != home && in_run_queue(&w->queue, t->task)))
 			return true;

@@ -300,24 +300,84 @@ begin_batch(struct run_queue *q, struct task *tasks, unsigned int n)
 	assert_int_equal(weir__run_queue_room_owner(q), SIZE - (n - 1));
 }
 
+/* Of any number of tasks, where the owner has so many turns in next to no time. */
 static void
-batches_are_a_share_of_the_queue(void **state)
+expect_shares(struct task *tasks, uint64_t turns, unsigned int part,
+	      unsigned int most)
 {
-	struct task *tasks = rig_tasks(SIZE);
-	struct run_queue q;
 	unsigned int n, share;
+	struct run_queue q;
 
 	for (n = 1; n <= SIZE; n++) {
 		init_batches_at(&q, 0, true);
+		run_queue_expect_owner(&q, turns);
 		push_all(&q, tasks, 0, n);
 		expect_pops(&q, 0, 1);
-		share = RTE_MIN(n / RUN_QUEUE_SHARE, BATCH);
+		share = RTE_MIN(n / part, most);
 		assert_int_equal(run_queue_batch(&q),
 				 share > 1 ? share - 1 : 0);
 		expect_pops(&q, 1, n);
 		assert_null(run_queue_pop_owner(&q));
 		assert_int_equal(run_queue_len_owner(&q), 0);
 	}
+}
+
+static void
+batches_are_a_share_of_the_queue(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+
+	expect_shares(tasks, 0, 4, 8);
+	expect_shares(tasks, 8, 4, 8);
+	expect_shares(tasks, 9, 2, 9);
+	expect_shares(tasks, 32, 2, 32);
+	expect_shares(tasks, UINT64_MAX, 2, 32);
+	free(tasks);
+}
+
+/* What is claimed where turns are short comes back as one that is small. */
+static void
+a_large_batch_is_recalled(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	const unsigned int n = SIZE, most = RUN_QUEUE_BATCH_MAX;
+	struct run_queue q, dst;
+
+	rig_need_membarrier();
+	init_batches_at(&q, 0u - n / 2, true);
+	run_queue_expect_owner(&q, UINT64_MAX);
+	push_all(&q, tasks, 0, n);
+	expect_pops(&q, 0, 1);
+	init_at(&dst, 7);
+	assert_int_equal(weir__run_queue_recall(&q, &dst), most - 1);
+	expect_pops(&dst, 1, most);
+	assert_null(run_queue_pop_owner(&dst));
+	expect_pops(&q, most, n);
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
+/* It may be as large when the queue is full: the older half goes, and it first. */
+static void
+a_large_batch_goes_with_what_is_older(void **state)
+{
+	struct task *overflow[RUN_QUEUE_OVERFLOW];
+	struct task *tasks = rig_tasks(SIZE + 2);
+	struct run_queue q;
+	unsigned int n, i;
+
+	init_batches_at(&q, 0, true);
+	run_queue_expect_owner(&q, UINT64_MAX);
+	push_all(&q, tasks, 0, SIZE);
+	expect_pops(&q, 0, 1);
+	push_all(&q, tasks, SIZE, SIZE + 1);
+	n = weir__run_queue_push_owner(&q, &tasks[SIZE + 1], overflow);
+	assert_int_equal(n, HALF + 1);
+	for (i = 0; i < HALF; i++)
+		assert_ptr_equal(overflow[i], &tasks[1 + i]);
+	assert_ptr_equal(overflow[HALF], &tasks[SIZE + 1]);
+	expect_pops(&q, 1 + HALF, SIZE + 1);
+	assert_null(run_queue_pop_owner(&q));
 	free(tasks);
 }
 
@@ -443,7 +503,7 @@ recall_refuses_when_there_is_no_room(void **state)
 	rig_need_membarrier();
 	begin_batch(&q, tasks, SIZE);
 	init_at(&dst, 0);
-	push_all(&dst, tasks, SIZE, 2 * SIZE - BATCH + 1);
+	push_all(&dst, tasks, SIZE, 2 * SIZE - RUN_QUEUE_BATCH_MAX + 1);
 	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
 	expect_pops(&dst, SIZE, SIZE + 1);
 	assert_int_equal(weir__run_queue_recall(&q, &dst), BATCH - 1);
@@ -603,6 +663,8 @@ main(void)
 		cmocka_unit_test(steal_refuses_when_the_thief_has_no_room),
 		cmocka_unit_test(indices_wrap),
 		cmocka_unit_test(batches_are_a_share_of_the_queue),
+		cmocka_unit_test(a_large_batch_is_recalled),
+		cmocka_unit_test(a_large_batch_goes_with_what_is_older),
 		cmocka_unit_test(thieves_leave_the_batch),
 		cmocka_unit_test(overflow_begins_with_the_batch),
 		cmocka_unit_test(

@@ -127,6 +127,85 @@ sources_are_polled_when_the_gap_has_passed(void **state)
 	assert_int_equal(c.not_polled, 0);
 }
 
+#define FAMILIES 200u
+#define GENERATIONS 3u
+#define TURNS 3u
+
+static struct {
+	unsigned int turns;
+	unsigned int most; /* that were put off at once */
+} families;
+
+struct family {
+	unsigned int generation;
+	unsigned int turns;
+};
+
+/* Has its turns, and a child in the first. */
+static int
+yield_with_a_child(struct weir_context *ctx, void *state);
+
+static const struct weir_task_ops family_ops = {
+	.name = "family",
+	.state_size = sizeof(struct family),
+	.poll = yield_with_a_child,
+};
+
+static int
+yield_with_a_child(struct weir_context *ctx, void *state)
+{
+	struct family *f = state, child = { f->generation + 1, 0 };
+
+	families.turns++;
+	families.most =
+		RTE_MAX(families.most, core_nb_deferred(&rt->workers[0]->core));
+	if (f->turns++ == 0 && child.generation < GENERATIONS)
+		assert_int_equal(
+			weir_task_spawn_detached(rt, &family_ops, &child, NULL),
+			0);
+	return f->turns < TURNS ? weir_context_yield(ctx) : WEIR_DONE;
+}
+
+static int
+start_families(struct weir_context *ctx, void *state)
+{
+	static struct family parents[FAMILIES];
+
+	(void)ctx;
+	(void)state;
+	assert_int_equal(weir_task_spawn_burst(rt, &family_ops, parents,
+					       FAMILIES, NULL, NULL),
+			 FAMILIES);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops start_families_ops = {
+	.name = "start_families",
+	.poll = start_families,
+};
+
+/* They wait for a poll of the sources, however many they are. */
+static void
+more_yield_than_a_queue_holds(void **state)
+{
+	struct weir_runtime_stats stats;
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.max_poll_gap_us = LONG_GAP_US;
+	o.event_interval = 100000;
+	start(&o);
+	memset(&families, 0, sizeof(families));
+	assert_int_equal(
+		weir_runtime_block_on(rt, &start_families_ops, NULL, NULL), 0);
+	rig_wait_until(
+		(weir_runtime_stats_get(rt, &stats), stats.live_tasks == 0));
+	rig_runtime_free(rt);
+	assert_int_equal(families.turns, FAMILIES * GENERATIONS * TURNS);
+	assert_in_range(families.most, RUN_QUEUE_SIZE + 1,
+			FAMILIES * GENERATIONS);
+}
+
 static void
 longest_gap_is_counted(void **state)
 {
@@ -553,6 +632,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sources_are_polled_every_so_many_ticks),
 		cmocka_unit_test(sources_are_polled_when_the_gap_has_passed),
+		cmocka_unit_test(more_yield_than_a_queue_holds),
 		cmocka_unit_test(longest_gap_is_counted),
 		cmocka_unit_test(
 			who_yields_comes_back_after_a_poll_of_the_sources),
