@@ -57,9 +57,9 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 {
 	q->alone = alone;
 	atomic_u32_store(&q->worth,
-			 alone || batches ? 2 * RTE_MIN(SHARE_SHORT,
-							RUN_QUEUE_SHARE + 0u) :
-					    RUN_QUEUE_NO_BATCH,
+			 alone || batches ?
+				 2 * RTE_MIN(SHARE_SHORT, RUN_QUEUE_SHARE) :
+				 RUN_QUEUE_NO_BATCH,
 			 RELAXED);
 	atomic_u32_store(&q->next, 0, RELAXED);
 	atomic_u32_store(&q->limit, 0, RELAXED);

@@ -26,7 +26,7 @@
  * which none waits for long: a half, up to the other of the two.
  */
 #ifndef RUN_QUEUE_SHARE
-#define RUN_QUEUE_SHARE 4
+#define RUN_QUEUE_SHARE 4u
 #endif
 #define RUN_QUEUE_BATCH (RUN_QUEUE_SIZE < 16 ? RUN_QUEUE_SIZE / 2u + 1 : 8u)
 #define RUN_QUEUE_BATCH_MAX \

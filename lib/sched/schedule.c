@@ -240,19 +240,25 @@ weir__chain_yielded(struct core *c)
 	atomic_u32_add_owner(&c->deferred.n, task_chain_len(&others));
 }
 
-/* There is room for them, and none is bound. */
+/* There is room for them. */
 static void
 schedule_yielded(struct core *c, unsigned int n)
 {
 	struct worker *w = worker_of(c);
-	uint32_t tail = run_queue_tail_owner(&w->queue);
+	uint32_t begin = run_queue_tail_owner(&w->queue), tail = begin;
+	struct task *t;
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		run_queue_slot_set(&w->queue, tail + i, c->yielded[i]);
+	for (i = 0; i < n; i++) {
+		t = c->yielded[i];
+		if (unlikely(task_is_local(t)))
+			task_chain_add(&c->local, t);
+		else
+			run_queue_slot_set(&w->queue, tail++, t);
+	}
 	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
-	counter_add(&w->counters, local_schedules, n);
-	run_queue_publish_owner(&w->queue, tail + n);
+	counter_add(&w->counters, local_schedules, tail - begin);
+	run_queue_publish_owner(&w->queue, tail);
 }
 
 void

@@ -54,9 +54,9 @@ struct core {
 	/* Tasks bound to this worker. Never stolen. */
 	struct task_chain local;
 	/*
-	 * Yielded: back to the queue after the sources were polled. The first of those
-	 * that are not bound are in an array, the last member: who goes through a chain
-	 * waits for each link.
+	 * Yielded: back to the queue after the sources were polled. The first of them
+	 * are in an array, the last member: who goes through a chain waits for each
+	 * link.
 	 */
 	struct task_chain deferred;
 	struct atomic_u32 recalled;   /* those, by others: see recall.c */
@@ -484,7 +484,7 @@ core_defer(struct core *c, struct task *t)
 
 	core_own_deferred(c);
 	n = atomic_u32_load(&c->nb_yielded, RELAXED);
-	if (unlikely(n == RUN_QUEUE_SIZE || task_is_local(t))) {
+	if (unlikely(n == RUN_QUEUE_SIZE)) {
 		task_chain_add(&c->deferred, t);
 		return;
 	}

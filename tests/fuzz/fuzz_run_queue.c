@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define RUN_QUEUE_SHARE 2
+#define RUN_QUEUE_SHARE 2u
 #define RUN_QUEUE_SIZE 8
 #include "queue/run_queue.c"
 
