@@ -360,6 +360,7 @@ struct tuned {
 	uint32_t least;
 	uint32_t then;
 	uint32_t slow_clock; /* ticks between looks at the clock, when slow */
+	bool unlike;	     /* not as many as those are claimed at once */
 };
 
 static int
@@ -374,6 +375,9 @@ tune(struct weir_context *ctx, void *state)
 	if ((int32_t)(ctx->core->next_inject - core_tick(ctx->core)) >
 	    (int32_t)interval)
 		t->late = true;
+	if (rt->workers[0]->queue.most !=
+	    RTE_MAX(ctx->core->clock_ticks, RUN_QUEUE_BATCH))
+		t->unlike = true;
 	if (t->fast_polls > 0) {
 		t->fast_polls--;
 	} else if (t->slow_polls > 0) {
@@ -396,7 +400,8 @@ static const struct weir_task_ops tune_ops = {
 
 /*
  * Its target is 200 us: slow polls bring it down to 2 ticks, fast ones up. The
- * clock is read each tick of slow ones.
+ * clock is read each tick of slow ones. As many tasks are claimed at once as have their
+ * turns between two looks at it, but eight where they are slower.
  */
 static void
 intervals_tune_themselves(void **state)
@@ -411,6 +416,7 @@ intervals_tune_themselves(void **state)
 	assert_int_equal(t.least, 2);
 	assert_in_range(t.then, 3, 127);
 	assert_int_equal(t.slow_clock, 1);
+	assert_false(t.unlike);
 	assert_false(t.late);
 }
 
