@@ -46,10 +46,9 @@
 #include "queue/run_queue.h"
 
 #define HALF (RUN_QUEUE_SIZE / 2u)
-/* As RUN_QUEUE_SHARE, where turns are short. */
-#define SHARE_SHORT 2u
 
-static_assert(RUN_QUEUE_BATCH_MAX <= HALF + 1,
+static_assert(RUN_QUEUE_BATCH <= RUN_QUEUE_BATCH_SHORT &&
+		      RUN_QUEUE_BATCH_SHORT <= HALF + 1,
 	      "what is left of one fits an overflow");
 
 void
@@ -57,9 +56,8 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 {
 	q->alone = alone;
 	atomic_u32_store(&q->worth,
-			 alone || batches ?
-				 2 * RTE_MIN(SHARE_SHORT, RUN_QUEUE_SHARE) :
-				 RUN_QUEUE_NO_BATCH,
+			 alone || batches ? 2 * RUN_QUEUE_SHARE :
+					    RUN_QUEUE_NO_BATCH,
 			 RELAXED);
 	atomic_u32_store(&q->next, 0, RELAXED);
 	atomic_u32_store(&q->limit, 0, RELAXED);
@@ -69,6 +67,21 @@ weir__run_queue_init(struct run_queue *q, bool alone, bool batches)
 	q->most = RUN_QUEUE_BATCH;
 	atomic_u64_store(&q->head, 0, RELAXED);
 	atomic_u32_store(&q->tail, 0, RELAXED);
+}
+
+void
+weir__run_queue_expect_owner(struct run_queue *q, uint64_t turns)
+{
+	bool are_short = turns > RUN_QUEUE_BATCH;
+	uint32_t worth =
+		2 * (are_short ? RUN_QUEUE_SHARE_SHORT : RUN_QUEUE_SHARE);
+	uint32_t was = atomic_u32_load(&q->worth, RELAXED);
+
+	q->most = are_short ? (uint32_t)RTE_MIN(turns, RUN_QUEUE_BATCH_SHORT) :
+			      RUN_QUEUE_BATCH;
+	/* By a swap: who recalls may end all batches. */
+	if (was != worth && was != RUN_QUEUE_NO_BATCH)
+		atomic_u32_cas(&q->worth, &was, worth, RELAXED, RELAXED);
 }
 
 /* The first slot that is in use: a batch is older than what a thief copies. */
@@ -167,7 +180,8 @@ static uint32_t
 share_of(const struct run_queue *q, uint32_t n)
 {
 	/* By constants: a division would take longer than the swap. */
-	n = q->most > RUN_QUEUE_BATCH ? n / SHARE_SHORT : n / RUN_QUEUE_SHARE;
+	n = q->most > RUN_QUEUE_BATCH ? n / RUN_QUEUE_SHARE_SHORT :
+					n / RUN_QUEUE_SHARE;
 	return RTE_MIN(n, q->most);
 }
 
@@ -222,7 +236,7 @@ claim_batch(struct run_queue *q, uint32_t *first)
 	 * One of the two may be older: then they are farther apart (R9), or next will
 	 * be seen to have changed.
 	 */
-	if (n == 0 || n >= RUN_QUEUE_BATCH_MAX ||
+	if (n == 0 || n >= RUN_QUEUE_BATCH_SHORT ||
 	    !atomic_u32_cas(&q->limit, &limit, next, RELAXED, RELAXED))
 		return 0;
 	/* [queue:F1] */
@@ -245,7 +259,7 @@ weir__run_queue_recall(struct run_queue *src, struct run_queue *dst)
 	uint32_t tail = run_queue_tail_owner(dst);
 	uint32_t first = 0, n, i;
 
-	if (weir__run_queue_room_owner(dst) < RUN_QUEUE_BATCH_MAX ||
+	if (weir__run_queue_room_owner(dst) < RUN_QUEUE_BATCH_SHORT ||
 	    !lock_try(&src->recall))
 		return 0;
 	n = claim_batch(src, &first);

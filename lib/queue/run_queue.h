@@ -22,15 +22,15 @@
 /*
  * What the owner claims with one swap: a share of the queue, up to so many. Smaller:
  * more swaps. Larger: others find less, and more waits behind a task that takes long,
- * but not so long that it is recalled. Where turns are short the owner claims more, of
- * which none waits for long: a half, up to the other of the two.
+ * but not so long that it is recalled. The last two are for turns that are short, behind
+ * which nothing waits for long.
  */
 #ifndef RUN_QUEUE_SHARE
 #define RUN_QUEUE_SHARE 4u
+#define RUN_QUEUE_BATCH 8u
+#define RUN_QUEUE_SHARE_SHORT 2u
+#define RUN_QUEUE_BATCH_SHORT 32u
 #endif
-#define RUN_QUEUE_BATCH (RUN_QUEUE_SIZE < 16 ? RUN_QUEUE_SIZE / 2u + 1 : 8u)
-#define RUN_QUEUE_BATCH_MAX \
-	(RUN_QUEUE_SIZE < 64 ? RUN_QUEUE_BATCH : RUN_QUEUE_SIZE / 8u)
 
 #define RUN_QUEUE_NO_BATCH UINT32_MAX
 
@@ -53,11 +53,10 @@ struct run_queue {
 	uint32_t end;
 	/* Slots up to here were free when the owner last looked; so they are (R8). */
 	uint32_t free_end;
-	/* Of so many tasks the owner claims a batch; RUN_QUEUE_NO_BATCH: never. */
+	/* Of fewer tasks the owner claims no batch; RUN_QUEUE_NO_BATCH: of none. */
 	struct atomic_u32 worth; /* the same */
 	struct lock recall;	 /* held through a system call */
-	/* See run_queue_expect_owner(). Owner. */
-	uint32_t most;
+	uint32_t most;		 /* of a batch; by the owner */
 	/* There is no other worker, nor will be: see run_queue.c, R5. */
 	bool alone;
 };
@@ -117,16 +116,11 @@ void
 weir__run_queue_init(struct run_queue *q, bool alone, bool batches);
 
 /*
- * So many of the owner's next turns take no longer than a swap is worth: a batch has as
- * many, within the bounds above. Owner.
+ * So many of the owner's next turns are expected to take next to no time together: the
+ * next batches have as many, within the bounds above. Owner.
  */
-static inline void
-run_queue_expect_owner(struct run_queue *q, uint64_t turns)
-{
-	q->most = RUN_QUEUE_BATCH;
-	if (turns > RUN_QUEUE_BATCH)
-		q->most = (uint32_t)RTE_MIN(turns, RUN_QUEUE_BATCH_MAX);
-}
+void
+weir__run_queue_expect_owner(struct run_queue *q, uint64_t turns);
 
 static inline uint64_t
 run_queue_pack(uint32_t steal, uint32_t real)

@@ -46,26 +46,40 @@ weir__await_recall(struct core *c)
 	lock_release(&c->recall);
 }
 
+/* Takes the first task itself, and queues another if it fits. False: it stays (Z2). */
+static bool
+take(struct core *c, struct task *t, struct task **first, unsigned int *n)
+{
+	struct run_queue *q = &worker_of(c)->queue;
+
+	if (task_is_local(t) || (*n > 0 && weir__run_queue_room_owner(q) == 0))
+		return false;
+	if (*n == 0)
+		*first = t;
+	else
+		weir__run_queue_append_owner(q, &t, 1);
+	++*n;
+	return true;
+}
+
 /* With the lock. The first of those who yielded, and as many more as fit. */
 static struct task *
 take_yielded(struct core *c, struct core *victim, unsigned int *n)
 {
-	struct run_queue *q = &worker_of(c)->queue;
-	unsigned int room = weir__run_queue_room_owner(q), left;
+	unsigned int nb = atomic_u32_load(&victim->nb_yielded, RELAXED);
+	unsigned int left = 0, i;
 	struct task *first = NULL, *t;
 
-	weir__chain_yielded(victim);
+	for (i = 0; i < nb; i++) {
+		t = victim->yielded[i];
+		if (!take(c, t, &first, n))
+			victim->yielded[left++] = t;
+	}
+	atomic_u32_store(&victim->nb_yielded, left, RELAXED);
 	for (left = task_chain_len(&victim->deferred); left > 0; left--) {
 		t = task_chain_pop(&victim->deferred);
-		if (task_is_local(t) || *n > room) {
+		if (!take(c, t, &first, n))
 			task_chain_add(&victim->deferred, t);
-			continue;
-		}
-		if (first == NULL)
-			first = t;
-		else
-			weir__run_queue_append_owner(q, &t, 1);
-		++*n;
 	}
 	return first;
 }

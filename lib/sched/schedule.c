@@ -274,7 +274,7 @@ weir__schedule_deferred(struct core *c)
 		schedule_yielded(c, n);
 	else
 		weir__chain_yielded(c);
-	/* Who is put off again for want of room comes behind these. */
+	/* The others. Who is put off again for want of room comes behind these. */
 	for (n = task_chain_len(&c->deferred); n > 0; n--)
 		schedule_back(c, task_chain_pop(&c->deferred));
 }

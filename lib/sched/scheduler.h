@@ -54,9 +54,10 @@ struct core {
 	/* Tasks bound to this worker. Never stolen. */
 	struct task_chain local;
 	/*
-	 * Yielded: back to the queue after the sources were polled. The first of them
-	 * are in an array, the last member: who goes through a chain waits for each
-	 * link.
+	 * Yielded: back to the queue after the sources were polled. They are in an
+	 * array, the last member, since who goes through a chain waits for each link;
+	 * what it has no place for, and who was cancelled in a queue that was full, is
+	 * in a chain behind it.
 	 */
 	struct task_chain deferred;
 	struct atomic_u32 recalled;   /* those, by others: see recall.c */
@@ -438,7 +439,7 @@ void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_deferred(struct core *c);
-/* All who yielded are in the chain then. Whoever may touch them. */
+/* All who yielded are in the chain then, in order. Whoever may touch them. */
 void
 weir__chain_yielded(struct core *c);
 
@@ -455,7 +456,7 @@ weir__recall(struct core *c, struct worker *victim, unsigned int *n);
 void
 weir__await_recall(struct core *c);
 
-/* Those who yielded, bound or not. At once old but for the owner. Any thread. */
+/* Those who yielded, bound or not. At once old. Any thread. */
 static inline unsigned int
 core_nb_deferred(const struct core *c)
 {

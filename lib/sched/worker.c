@@ -100,7 +100,7 @@ tune(struct core *c, uint64_t now)
 	c->mean_poll = (7 * c->mean_poll + mean) / 8;
 	quick = rt->clock_target / (c->mean_poll + 1);
 	c->clock_ticks = within(quick, 1, CLOCK_TICKS_MAX);
-	run_queue_expect_owner(&worker_of(c)->queue, quick);
+	weir__run_queue_expect_owner(&worker_of(c)->queue, quick);
 	if (rt->options.inject_interval == 0)
 		c->inject_interval =
 			within(rt->inject_target / (c->mean_poll + 1),

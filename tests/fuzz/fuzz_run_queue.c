@@ -3,7 +3,7 @@
 /*
  * The run queue against arrays. An input is where the indices begin, and which owners
  * claim batches, and then a program of pushes, pops, steals and recalls between three
- * queues of eight slots. A thief may stop in the middle of a steal, with its claim
+ * queues of eight slots, whose batches change in size. A thief may stop in the middle of a steal, with its claim
  * made, while owners and other thieves go on.
  */
 
@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-#define RUN_QUEUE_SHARE 2u
+#define RUN_QUEUE_SHARE 4u
+#define RUN_QUEUE_BATCH 2u
+#define RUN_QUEUE_SHARE_SHORT 2u
+#define RUN_QUEUE_BATCH_SHORT 4u
 #define RUN_QUEUE_SIZE 8
 #include "queue/run_queue.c"
 
@@ -39,6 +42,8 @@ struct model {
 	 * tasks, which are not free until the owner finds no more of its batch (R6).
 	 */
 	bool batches;
+	bool short_turns;
+	unsigned int most;
 	bool holds; /* a batch, as it thinks */
 	unsigned int batch;
 	unsigned int gap;
@@ -91,7 +96,7 @@ model_steal(struct model *m, unsigned int n, struct task **to)
 static void
 model_pop(struct model *m, struct task **to)
 {
-	unsigned int share = RTE_MIN(m->n / RUN_QUEUE_SHARE, RUN_QUEUE_BATCH);
+	unsigned int share = RTE_MIN(m->n / (m->short_turns ? 2 : 4), m->most);
 
 	if (m->batch > 0) {
 		m->batch--;
@@ -119,6 +124,7 @@ begin(struct fuzz_input *in)
 	for (i = 0; i < QUEUES; i++) {
 		first = 0u - fuzz_u8(in);
 		models[i].batches = fuzz_u8(in) % 2 != 0;
+		models[i].most = 2;
 		weir__run_queue_init(&queues[i], false, models[i].batches);
 		atomic_u64_store(&queues[i].head, run_queue_pack(first, first),
 				 RELAXED);
@@ -225,7 +231,7 @@ recall(unsigned int from, unsigned int to)
 
 	if (from == to)
 		return;
-	if (model_room(dst) < RUN_QUEUE_BATCH)
+	if (model_room(dst) < RUN_QUEUE_BATCH_SHORT)
 		n = 0;
 	fuzz_check(weir__run_queue_recall(&queues[from], &queues[to]) == n);
 	if (n == 0)
@@ -235,6 +241,16 @@ recall(unsigned int from, unsigned int to)
 	src->batch = 0;
 	/* It has not seen that yet. */
 	src->gap += n;
+}
+
+static void
+expect(unsigned int i, unsigned int turns)
+{
+	struct model *m = &models[i];
+
+	weir__run_queue_expect_owner(&queues[i], turns);
+	m->short_turns = turns > 2;
+	m->most = RTE_MAX(2u, RTE_MIN(turns, 4u));
 }
 
 /* The first half of a steal. */
@@ -307,7 +323,10 @@ step(struct fuzz_input *in)
 		begin_steal(i);
 		break;
 	case 7:
-		end_steal(i);
+		if (n > 4)
+			expect(i, n - 4);
+		else
+			end_steal(i);
 		break;
 	}
 }

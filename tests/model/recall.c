@@ -104,6 +104,17 @@ MODEL(recall_turns, "one turn follows another beside who recalls", 3, 3)
 	end();
 }
 
+MODEL(recall_crowd, "more have yielded than there is a place for in one piece",
+      2, 2)
+{
+	begin();
+	while (made < RUN_QUEUE_SIZE)
+		yield(workers_task(made++));
+	model_thread("rescuer", recall, NULL);
+	yield(workers_task(made++));
+	end();
+}
+
 /* One that has yielded, and then been cancelled. */
 static struct task *
 make_cancelled(void)

@@ -310,7 +310,7 @@ expect_shares(struct task *tasks, uint64_t turns, unsigned int part,
 
 	for (n = 1; n <= SIZE; n++) {
 		init_batches_at(&q, 0, true);
-		run_queue_expect_owner(&q, turns);
+		weir__run_queue_expect_owner(&q, turns);
 		push_all(&q, tasks, 0, n);
 		expect_pops(&q, 0, 1);
 		share = RTE_MIN(n / part, most);
@@ -340,12 +340,12 @@ static void
 a_large_batch_is_recalled(void **state)
 {
 	struct task *tasks = rig_tasks(SIZE);
-	const unsigned int n = SIZE, most = RUN_QUEUE_BATCH_MAX;
+	const unsigned int n = SIZE, most = RUN_QUEUE_BATCH_SHORT;
 	struct run_queue q, dst;
 
 	rig_need_membarrier();
 	init_batches_at(&q, 0u - n / 2, true);
-	run_queue_expect_owner(&q, UINT64_MAX);
+	weir__run_queue_expect_owner(&q, UINT64_MAX);
 	push_all(&q, tasks, 0, n);
 	expect_pops(&q, 0, 1);
 	init_at(&dst, 7);
@@ -367,7 +367,7 @@ a_large_batch_goes_with_what_is_older(void **state)
 	unsigned int n, i;
 
 	init_batches_at(&q, 0, true);
-	run_queue_expect_owner(&q, UINT64_MAX);
+	weir__run_queue_expect_owner(&q, UINT64_MAX);
 	push_all(&q, tasks, 0, SIZE);
 	expect_pops(&q, 0, 1);
 	push_all(&q, tasks, SIZE, SIZE + 1);
@@ -503,7 +503,7 @@ recall_refuses_when_there_is_no_room(void **state)
 	rig_need_membarrier();
 	begin_batch(&q, tasks, SIZE);
 	init_at(&dst, 0);
-	push_all(&dst, tasks, SIZE, 2 * SIZE - RUN_QUEUE_BATCH_MAX + 1);
+	push_all(&dst, tasks, SIZE, 2 * SIZE - RUN_QUEUE_BATCH_SHORT + 1);
 	assert_int_equal(weir__run_queue_recall(&q, &dst), 0);
 	expect_pops(&dst, SIZE, SIZE + 1);
 	assert_int_equal(weir__run_queue_recall(&q, &dst), BATCH - 1);

@@ -459,6 +459,7 @@ clock_is_read_every_32_turns_at_least(void **state)
 	assert_int_equal(weir_runtime_block_on(rt, &count_looks_ops, &l, &l),
 			 0);
 	assert_int_equal(l.most, 31);
+	assert_int_equal(rt->workers[0]->queue.most, RUN_QUEUE_BATCH_SHORT);
 	rig_runtime_free(rt);
 }
 
