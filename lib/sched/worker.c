@@ -648,8 +648,8 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 	}
 }
 
-/* Where its loop lies in its lines would hang on all the code before it. */
-weir_cache_aligned void
+/* Else it would hang on the code before it how fast its loop is decoded. */
+__attribute__((aligned(2 * WEIR_CACHE_LINE))) void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct worker *w = worker_of(c);
