@@ -648,8 +648,7 @@ loop(struct core *c, const struct weir_join *until, enum driver driver)
 	}
 }
 
-/* Else it would hang on the code before it how fast its loop is decoded. */
-__attribute__((aligned(2 * WEIR_CACHE_LINE))) void
+void
 weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct worker *w = worker_of(c);
