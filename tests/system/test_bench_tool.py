@@ -302,6 +302,30 @@ def write_program(path, script):
     return path
 
 
+def each_sample_has_a_file_of_its_own():
+    at_first = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            os.mkdir("build-peers")
+            path = write_program("build-peers/peer", "echo figures 1.5000")
+            argv = ["env", "X=1", path, "word", "2"]
+            for _ in range(2):
+                with sched_scenarios.in_a_file_of_its_own(argv) as copied:
+                    equal(copied[:2] + copied[3:], argv[:2] + argv[3:])
+                    check(not os.path.samefile(copied[2], path), copied[2])
+                    setup = Setup(MACHINE, 1, None, frozenset())
+                    equal(sched_scenarios.sample(setup, "peer", "scenario",
+                                                 copied).value, 1.5)
+            equal(os.listdir("build-peers"), ["peer"])
+            # Who is not built here is run as it is.
+            argv = ["sh", "-c", "exit 0"]
+            with sched_scenarios.in_a_file_of_its_own(argv) as same:
+                equal(same, argv)
+        finally:
+            os.chdir(at_first)
+
+
 def programs_that_do_not_end_are_failures():
     with changed(sched_scenarios, START_SECONDS=0.1):
         expect_failure("sh does not end", shell,
@@ -566,6 +590,7 @@ if __name__ == "__main__":
         memory_is_measured_on_pages_that_are_counted,
         figures_of_a_program_are_its_sample,
         programs_that_fail_are_failures,
+        each_sample_has_a_file_of_its_own,
         programs_that_do_not_end_are_failures,
         a_run_has_both_of_a_forwarder_and_itself,
         a_program_that_receives_nothing_is_a_failure,
