@@ -3,8 +3,8 @@
 /*
  * The run queue against arrays. An input is where the indices begin, and which owners
  * claim batches, and then a program of pushes, pops, steals and recalls between three
- * queues of eight slots, whose batches change in size. A thief may stop in the middle of a steal, with its claim
- * made, while owners and other thieves go on.
+ * queues of eight slots, whose batches change in size. A thief may stop in the middle
+ * of a steal, with its claim made, while owners and other thieves go on.
  */
 
 #include "fuzz.h"
@@ -42,7 +42,6 @@ struct model {
 	 * tasks, which are not free until the owner finds no more of its batch (R6).
 	 */
 	bool batches;
-	bool short_turns;
 	unsigned int most;
 	bool holds; /* a batch, as it thinks */
 	unsigned int batch;
@@ -96,7 +95,7 @@ model_steal(struct model *m, unsigned int n, struct task **to)
 static void
 model_pop(struct model *m, struct task **to)
 {
-	unsigned int share = RTE_MIN(m->n / (m->short_turns ? 2 : 4), m->most);
+	unsigned int share = RTE_MIN(m->n / (m->most > 2 ? 2 : 4), m->most);
 
 	if (m->batch > 0) {
 		m->batch--;
@@ -249,7 +248,6 @@ expect(unsigned int i, unsigned int turns)
 	struct model *m = &models[i];
 
 	weir__run_queue_expect_owner(&queues[i], turns);
-	m->short_turns = turns > 2;
 	m->most = RTE_MAX(2u, RTE_MIN(turns, 4u));
 }
 
