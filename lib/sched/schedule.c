@@ -509,9 +509,8 @@ weir__ops_valid(const struct weir_task_ops *ops)
 	return spawn_ops_valid(ops);
 }
 
-/* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
-static struct task *
-alloc_cell(struct core *c, struct node *home, size_t size)
+struct task *
+weir__cell_get(struct core *c, struct node *home, size_t size)
 {
 	struct task *t;
 
@@ -526,7 +525,7 @@ struct task *
 weir__task_alloc(struct core *c, struct node *home,
 		 const struct weir_task_ops *ops, const void *state)
 {
-	struct task *t = alloc_cell(c, home, ops->state_size);
+	struct task *t = weir__cell_get(c, home, ops->state_size);
 
 	if (t == NULL)
 		return NULL;
@@ -535,41 +534,6 @@ weir__task_alloc(struct core *c, struct node *home,
 	spawn_init(t, home, ops);
 	spawn_state(t, state, ops->state_size);
 	return t;
-}
-
-static __rte_noinline void *
-object_alloc(struct weir_runtime *rt, struct core *c, size_t size)
-{
-	struct node *home =
-		c != NULL ? worker_of(c)->node : rt->workers[0]->node;
-	struct task *t = alloc_cell(c, home, size);
-
-	if (unlikely(t == NULL))
-		return NULL;
-	t->home = &home->home;
-	return t->bytes;
-}
-
-void *
-weir__object_alloc(struct weir_runtime *rt, size_t size)
-{
-	struct core *c = core_of(rt);
-	struct task *t;
-
-	if (likely(c != NULL)) {
-		t = cell_take(&c->cells, size);
-		if (likely(t != NULL)) {
-			t->home = &worker_of(c)->node->home;
-			return t->bytes;
-		}
-	}
-	return object_alloc(rt, c, size);
-}
-
-void
-weir__object_free(void *object)
-{
-	weir__cell_put(container_of(object, struct task, bytes));
 }
 
 void

@@ -506,12 +506,19 @@ struct task *
 weir__task_alloc(struct core *c, struct node *home,
 		 const struct weir_task_ops *ops, const void *state);
 
+/* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
+struct task *
+weir__cell_get(struct core *c, struct node *home, size_t size);
+
 /*
- * A cell that holds no task but `size` bytes of something that tasks share,
- * aligned as a task's state. Any thread; it may outlive the runtime.
+ * object.c: memory of what tasks share, aligned as a task's state. Any thread. It may
+ * outlive the runtime.
  */
 void *
 weir__object_alloc(struct weir_runtime *rt, size_t size);
+/* Zeroed; the type is for who looks at EAL's heap. */
+void *
+weir__object_zalloc(const char *type, size_t size);
 void
 weir__object_free(void *object);
 

@@ -12,31 +12,27 @@
 #include <string.h>
 
 #include <rte_errno.h>
-#include <rte_malloc.h>
-#include <rte_memory.h>
 
 #include "base/common.h"
-#include "base/race.h"
+#include "sched/scheduler.h"
 
-/* Zeroed, from the caller's node if it has some. NULL with rte_errno. */
+/* Zeroed. NULL with rte_errno. */
 static inline void *
 sync_alloc(const char *type, size_t size)
 {
-	void *p =
-		rte_zmalloc_socket(type, size, WEIR_CACHE_LINE, SOCKET_ID_ANY);
+	void *p = weir__object_zalloc(type, size);
 
 	if (unlikely(p == NULL))
 		rte_errno = ENOMEM;
-	else
-		race_acquire(RACE_HEAP);
 	return p;
 }
 
+/* NULL is legal. */
 static inline void
 sync_free(void *p)
 {
-	race_release(RACE_HEAP);
-	rte_free(p);
+	if (p != NULL)
+		weir__object_free(p);
 }
 
 /* The usual value is a pointer. One of no bytes may be nowhere. */
