@@ -47,7 +47,7 @@ struct weir_task_entry {
  * Not taken at one instant: a task that comes or goes meanwhile may be missing, and
  * polls and the last wake-up of one that goes be those of another. No worker waits,
  * but for some nanoseconds where it spawns or ends a task whose state is larger than
- * 448 bytes. A worker that calls this does nothing else meanwhile, which matters when
+ * 2,240 bytes. A worker that calls this does nothing else meanwhile, which matters when
  * there are, or have been, many tasks.
  *
  * @param entries  Where up to n tasks go; may be NULL if n is 0.

@@ -147,8 +147,10 @@ struct weir_options {
 	/**
 	 * Cells of each size class, from 128 to 512 bytes a task, that each node
 	 * has from the start. When they are out, 1,024 more are taken from
-	 * socket-local memory and kept, which makes one spawn slow. Smaller:
-	 * less memory. Larger: no such spawns. 64 to 16777216, default 8192.
+	 * socket-local memory and kept, which makes one spawn slow. So are those
+	 * of classes above, up to 2,304 bytes, when they are wanted, half a
+	 * megabyte at a time. Smaller: less memory. Larger: no such spawns. 64
+	 * to 16777216, default 8192.
 	 */
 	unsigned int task_cells;
 

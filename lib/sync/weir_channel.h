@@ -31,7 +31,8 @@ struct weir_sender;
 struct weir_receiver;
 
 /**
- * Makes a channel, with memory of the caller's NUMA node.
+ * Makes a channel, with memory of the caller's NUMA node: of a worker's runtime, if it
+ * takes less than some 2,000 bytes, and else of EAL's heap.
  *
  * @param capacity  How many values it holds before senders wait, or
  *                  WEIR_CHANNEL_UNBOUNDED. There is memory for the next power of
@@ -42,7 +43,8 @@ struct weir_receiver;
  *                  aligned to 16 bytes. Runs on the thread that gives up the last
  *                  receiver.
  * @param sender    The first of each; the caller owns them. The channel's
- * @param receiver  memory goes with the last of both.
+ * @param receiver  memory goes with the last of both; they may outlive the
+ *                  runtime.
  * @return 0, -EINVAL (a capacity or size of 0, or too large), -ENOMEM.
  *
  * Any thread.

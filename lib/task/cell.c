@@ -33,8 +33,9 @@
 #include "base/race.h"
 #include "task/cell.h"
 
-/* Cells in a chunk that a depot grows by. */
+/* Cells in a chunk that a depot grows by, and bytes of them, at most. */
 #define GROW_CELLS 1024u
+#define GROW_BYTES (512u << 10)
 
 /* Two lines that are fetched together belong to one cell. */
 #define CHUNK_ALIGN 128
@@ -54,7 +55,9 @@ struct cell_chunk {
 	char *end;
 } __rte_aligned(CHUNK_ALIGN);
 
-static const uint16_t class_sizes[CELL_CLASSES] = { 128, 192, 256, 384, 512 };
+static const uint16_t class_sizes[CELL_CLASSES] = {
+	128, 192, 256, 384, 512, 768, 1024, 1536, CELL_MAX_SIZE,
+};
 
 static void
 stock_init(struct cell_stock *s)
@@ -240,6 +243,12 @@ grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
 	return true;
 }
 
+static unsigned int
+grow_cells(size_t size)
+{
+	return (unsigned int)RTE_MIN(GROW_CELLS, GROW_BYTES / size);
+}
+
 int
 weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 		      unsigned int cells)
@@ -261,7 +270,7 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 		d->open = NULL;
 		stock_init(&d->shared);
 	}
-	for (i = 0; i < CELL_CLASSES; i++) {
+	for (i = 0; i < CELL_CLASSES_READY; i++) {
 		if (!grow(&p->depot[i], class_sizes[i], cells, socket)) {
 			weir__cell_pools_fini(p);
 			return -ENOMEM;
@@ -400,7 +409,7 @@ take(struct cell_pools *p, struct cell_cache *own, unsigned int cls)
 	while (cell == NULL) {
 		cell = own != NULL ? take_refilled(d, own, cls) :
 				     take_shared(d, size);
-		if (cell == NULL && !grow(d, size, GROW_CELLS, p->socket))
+		if (cell == NULL && !grow(d, size, grow_cells(size), p->socket))
 			break;
 	}
 	return cell;

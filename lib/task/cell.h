@@ -23,11 +23,16 @@
 #include "base/lock.h"
 #include "task/task.h"
 
-/* Cells of 128, 192, 256, 384 and 512 bytes. */
-#define CELL_CLASSES 5
+/*
+ * Cells of 128, 192, 256, 384, 512, 768, 1,024, 1,536 and 2,304 bytes: in the last one
+ * there is room for 256 pointers and what goes with them.
+ */
+#define CELL_CLASSES 9
+/* Of these there are some from the start. */
+#define CELL_CLASSES_READY 5
 #define CELL_CLASS_MALLOC CELL_CLASSES
 #define CELL_MIN_SIZE 128
-#define CELL_MAX_SIZE 512
+#define CELL_MAX_SIZE 2304
 #define CELL_STATE_MAX (CELL_MAX_SIZE - offsetof(struct task, bytes))
 
 /*
@@ -131,9 +136,9 @@ struct cell_cache {
 };
 
 /*
- * `cells` of each class are there from the start; more memory is taken when
- * they are out, and kept until the end. Returns 0 or -ENOMEM; pools is then
- * empty.
+ * `cells` of each of the first classes are there from the start; more memory is
+ * taken when they are out, and kept until the end. Returns 0 or -ENOMEM; pools is
+ * then empty.
  */
 int
 weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
@@ -181,7 +186,10 @@ stock_pop(struct cell_stock *s)
 static inline size_t
 cell_class(size_t state_size)
 {
-	static const uint8_t by_lines[] = { 0, 0, 0, 1, 2, 3, 3, 4, 4 };
+	static const uint8_t by_lines[CELL_MAX_SIZE / WEIR_CACHE_LINE + 1] = {
+		0, 0, 0, 1, 2, 3, 3, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7,
+		7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+	};
 	size_t size = offsetof(struct task, bytes) + state_size;
 
 	return by_lines[(size + WEIR_CACHE_LINE - 1) / WEIR_CACHE_LINE];

@@ -24,7 +24,7 @@ struct weir_task_ops {
 	const char *name;
 
 	/**
-	 * Bytes of the caller's state struct; 0 is legal. Of up to 448 a task takes
+	 * Bytes of the caller's state struct; 0 is legal. Of up to 2,240 a task takes
 	 * one of the node's cells (weir_options.task_cells); more are got from
 	 * EAL's heap for each task, which costs more.
 	 */

@@ -215,7 +215,8 @@ never(struct weir_context *ctx, void *state)
 	}
 /* One for each class, and larger ones. */
 static const struct weir_task_ops all_ops[] = {
-	OPS(0), OPS(128), OPS(192), OPS(320), OPS(448), OPS(449), OPS(2000),
+	OPS(0),	  OPS(128),  OPS(192),	OPS(320),  OPS(448),  OPS(704),
+	OPS(960), OPS(1472), OPS(2240), OPS(2241), OPS(4000),
 };
 
 /* Large ones have to wait while somebody has their lock. */

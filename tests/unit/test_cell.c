@@ -51,8 +51,8 @@ smallest_class_that_fits_is_taken(void **state)
 		{ 0, 0 },
 		{ 64, 0 },
 		{ 65, 1 },
-		{ 448, 4 },
-		{ 449, CELL_CLASS_MALLOC },
+		{ 2240, 8 },
+		{ 2241, CELL_CLASS_MALLOC },
 		{ 128 - HEADER, 0 },
 		{ 128 - HEADER + 1, 1 },
 		{ 192 - HEADER, 1 },
@@ -62,7 +62,15 @@ smallest_class_that_fits_is_taken(void **state)
 		{ 384 - HEADER, 3 },
 		{ 384 - HEADER + 1, 4 },
 		{ 512 - HEADER, 4 },
-		{ 512 - HEADER + 1, CELL_CLASS_MALLOC },
+		{ 512 - HEADER + 1, 5 },
+		{ 768 - HEADER, 5 },
+		{ 768 - HEADER + 1, 6 },
+		{ 1024 - HEADER, 6 },
+		{ 1024 - HEADER + 1, 7 },
+		{ 1536 - HEADER, 7 },
+		{ 1536 - HEADER + 1, 8 },
+		{ 2304 - HEADER, 8 },
+		{ 2304 - HEADER + 1, CELL_CLASS_MALLOC },
 		{ 100000, CELL_CLASS_MALLOC },
 	};
 	struct task *t, *next;
@@ -369,7 +377,8 @@ no_memory_gives_no_cell_and_loses_none(void **state)
 }
 
 /* One of each class, and larger ones. */
-static const size_t sizes[] = { 64, 128, 192, 320, 448, 449, 5000 };
+static const size_t sizes[] = { 64,  128,  192,	 320,  448, 704,
+				960, 1472, 2240, 2241, 5000 };
 #define NB_SIZES RTE_DIM(sizes)
 #define IS_LARGE(n) ((n) % NB_SIZES >= CELL_CLASSES)
 #define HELD_MAX (4 * CELLS * NB_SIZES)

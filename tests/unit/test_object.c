@@ -70,9 +70,8 @@ worker_takes_its_cells(void **state)
 
 	/* The first time there may be too few. */
 	for (i = 0; i < 2; i++)
-		assert_int_equal(waiter_join(waiter_spawn(rig.rt, measure,
-							  &bytes)),
-				 0);
+		assert_int_equal(
+			waiter_join(waiter_spawn(rig.rt, measure, &bytes)), 0);
 	assert_int_equal(bytes, 0);
 }
 
@@ -200,8 +199,7 @@ use_again(struct weir_context *ctx, void *what, struct weir_wait *wait)
 static void
 memory_is_zero(void **state)
 {
-	assert_int_equal(waiter_join(waiter_spawn(rig.rt, use_again, NULL)),
-			 0);
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, use_again, NULL)), 0);
 }
 
 int

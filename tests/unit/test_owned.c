@@ -185,13 +185,15 @@ count_drop(void *state)
 	{                                                               \
 		OPS(on_drop, 64), OPS(on_drop, 128), OPS(on_drop, 192), \
 			OPS(on_drop, 320), OPS(on_drop, 448),           \
-			OPS(on_drop, 449), OPS(on_drop, 5000),          \
+			OPS(on_drop, 704), OPS(on_drop, 960),           \
+			OPS(on_drop, 1472), OPS(on_drop, 2240),         \
+			OPS(on_drop, 2241), OPS(on_drop, 5000),         \
 	}
-#define NB_SIZES 7
+#define NB_SIZES (CELL_CLASSES + 2)
 
 static const struct weir_task_ops counted_ops[] = OPS_OF_ALL_SIZES(count_drop);
 static const struct weir_task_ops *const small_ops = &counted_ops[0];
-static const struct weir_task_ops *const large_ops = &counted_ops[5];
+static const struct weir_task_ops *const large_ops = &counted_ops[CELL_CLASSES];
 
 /* As many of each size. */
 static void

@@ -19,6 +19,8 @@
 #define SHOWN_BEGIN sizeof(struct large_cell)
 #define SHOWN_SIZE offsetof(struct task, next)
 #define POISON 0xdd
+/* Bytes of state of those that are used again, at most: they are looked through. */
+#define AGAIN_MAX 448
 
 static void
 cell_list_init(struct cell_pools *p)
@@ -31,7 +33,7 @@ cell_list_init(struct cell_pools *p)
 static void
 poison(struct task *t)
 {
-	memset(t->bytes, POISON, CELL_STATE_MAX);
+	memset(t->bytes, POISON, AGAIN_MAX);
 }
 
 static void
@@ -39,7 +41,7 @@ check_poison(const struct task *t)
 {
 	size_t i;
 
-	for (i = 0; i < CELL_STATE_MAX; i++)
+	for (i = 0; i < AGAIN_MAX; i++)
 		if (t->bytes[i] != POISON)
 			virtual_failed("a cell is written at %zu after it was "
 				       "given back",
@@ -68,7 +70,7 @@ new_cell(struct cell_pools *p, unsigned int cls, size_t state_size)
 
 	/* Another task will want all of it. */
 	if (virtual_reuses_cells && cls != CELL_CLASS_MALLOC)
-		size = CELL_MAX_SIZE;
+		size = offsetof(struct task, bytes) + AGAIN_MAX;
 	cell = virtual_alloc(sizeof(*cell) + size);
 	virtual_show(cell, SHOWN_BEGIN, SHOWN_SIZE);
 	memset(cell, 0, sizeof(*cell) + size);
@@ -81,7 +83,7 @@ new_cell(struct cell_pools *p, unsigned int cls, size_t state_size)
 static struct task *
 cell_list_take(struct cell_pools *p, size_t state_size)
 {
-	unsigned int cls = state_size <= CELL_STATE_MAX ? 0 : CELL_CLASS_MALLOC;
+	unsigned int cls = state_size <= AGAIN_MAX ? 0 : CELL_CLASS_MALLOC;
 	struct cell *old = cls == 0 ? p->depot[0].batches : NULL;
 
 	if (old == NULL)
