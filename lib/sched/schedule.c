@@ -224,20 +224,12 @@ weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n)
 void
 weir__chain_yielded(struct core *c)
 {
-	const struct task_chain others = c->deferred;
-	unsigned int n = atomic_u32_load(&c->nb_yielded, RELAXED), i;
+	const unsigned int n = atomic_u32_load(&c->nb_yielded, RELAXED);
+	unsigned int i;
 
-	if (n == 0)
-		return;
-	task_chain_init(&c->deferred);
 	for (i = 0; i < n; i++)
 		task_chain_add(&c->deferred, c->yielded[i]);
 	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
-	if (task_chain_len(&others) == 0)
-		return;
-	*c->deferred.end = others.first;
-	c->deferred.end = others.end;
-	atomic_u32_add_owner(&c->deferred.n, task_chain_len(&others));
 }
 
 /* There is room for them. */
@@ -256,7 +248,6 @@ schedule_yielded(struct core *c, unsigned int n)
 		else
 			run_queue_slot_set(&w->queue, tail++, t);
 	}
-	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
 	counter_add(&w->counters, local_schedules, tail - begin);
 	run_queue_publish_owner(&w->queue, tail);
 }
@@ -264,18 +255,22 @@ schedule_yielded(struct core *c, unsigned int n)
 void
 weir__schedule_deferred(struct core *c)
 {
-	unsigned int n;
+	unsigned int n, others, i;
 
 	if (core_nb_deferred(c) == 0)
 		return;
 	core_own_deferred(c);
 	n = atomic_u32_load(&c->nb_yielded, RELAXED);
-	if (likely(n <= weir__run_queue_room_owner(&worker_of(c)->queue)))
+	others = task_chain_len(&c->deferred);
+	if (likely(n <= weir__run_queue_room_owner(&worker_of(c)->queue))) {
 		schedule_yielded(c, n);
-	else
-		weir__chain_yielded(c);
-	/* The others. Who is put off again for want of room comes behind these. */
-	for (n = task_chain_len(&c->deferred); n > 0; n--)
+	} else {
+		for (i = 0; i < n; i++)
+			schedule_back(c, c->yielded[i]);
+	}
+	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
+	/* Who is put off again for want of room comes behind these. */
+	for (; others > 0; others--)
 		schedule_back(c, task_chain_pop(&c->deferred));
 }
 

@@ -439,7 +439,7 @@ void
 weir__schedule_batch(struct core *c, struct task *const *tasks, unsigned int n);
 void
 weir__schedule_deferred(struct core *c);
-/* All who yielded are in the chain then, in order. Whoever may touch them. */
+/* All who yielded are in the chain then. Whoever may touch them. */
 void
 weir__chain_yielded(struct core *c);
 
