@@ -22,7 +22,7 @@
  * W1 On level k, whose slots count from tick 0 on, a timer's slot is less than
  *    WHEEL_SLOTS ahead of the one of `now`; it is that one on level 0 only.
  * W2 A bit of `used` is set if and only if its slot is not empty; only then is its
- *    list there.
+ *    list there. A bit of `words` is set if and only if its word of `used` is not 0.
  * W3 at[k] is not after the tick at which a timer on level 0 is due, or the
  *    first slot of level k above opens or, if it is open, begins; `above` is the
  *    first of those above level 0, of `level`, the highest that is as early; `next`
@@ -89,6 +89,7 @@ weir__wheel_init(struct wheel *w, uint64_t now)
 	w->n = 0;
 	for (i = 0; i < WHEEL_LEVELS; i++) {
 		w->at[i] = WHEEL_NEVER;
+		w->words[i] = 0;
 		for (j = 0; j < WHEEL_WORDS; j++)
 			w->used[i][j] = 0;
 	}
@@ -163,6 +164,7 @@ put(struct wheel *w, struct wheel_timer *t, bool in_front)
 	head = slot_list(w, level, slot);
 	if (!slot_used(w, level, slot)) {
 		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
+		w->words[level] |= UINT64_C(1) << i / 64;
 		list_init_one(head, &t->link);
 		bound(w, level, comes_at(level, slot));
 	} else if (in_front) {
@@ -199,6 +201,8 @@ take_off(struct wheel *w, struct wheel_timer *t, unsigned int level,
 	}
 	list_forget(&t->link);
 	w->used[level][i / 64] &= ~(UINT64_C(1) << i % 64);
+	if (w->used[level][i / 64] == 0)
+		w->words[level] &= ~(UINT64_C(1) << i / 64);
 }
 
 void
@@ -219,13 +223,17 @@ first_used(const struct wheel *w, unsigned int level, uint64_t *slot)
 {
 	const unsigned int from = *slot % WHEEL_SLOTS;
 	const uint64_t *used = w->used[level];
-	unsigned int i = from / 64, n;
-	uint64_t word = used[i] & ~UINT64_C(0) << from % 64;
+	unsigned int i = from / 64;
+	uint64_t word = used[i] & ~UINT64_C(0) << from % 64, words;
 
-	for (n = 0; word == 0; n++) {
-		if (n == WHEEL_WORDS)
+	if (word == 0) {
+		/* Those behind this word, or else from the first on, up to this one. */
+		words = w->words[level] & -(UINT64_C(2) << i);
+		if (words == 0)
+			words = w->words[level];
+		if (words == 0)
 			return false;
-		i = (i + 1) % WHEEL_WORDS;
+		i = (unsigned int)__builtin_ctzll(words);
 		word = used[i];
 	}
 	i = i * 64 + (unsigned int)__builtin_ctzll(word);

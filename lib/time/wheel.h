@@ -27,6 +27,8 @@
 #define WHEEL_WORDS ((WHEEL_SLOTS + 63) / 64)
 #define WHEEL_NEVER UINT64_MAX
 
+static_assert(WHEEL_WORDS <= 64, "one word tells of all");
+
 struct wheel_timer {
 	struct list_link link; /* of its slot; NULL: not in a wheel */
 	uint64_t due;	       /* tick */
@@ -46,6 +48,7 @@ struct wheel {
 	uint64_t at[WHEEL_LEVELS];
 	/* A set bit: the slot is not empty. */
 	uint64_t used[WHEEL_LEVELS][WHEEL_WORDS];
+	uint64_t words[WHEEL_LEVELS]; /* of those, which are not 0 */
 	struct list_link slots[WHEEL_LEVELS * WHEEL_SLOTS];
 };
 
