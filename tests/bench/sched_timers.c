@@ -6,8 +6,8 @@
  */
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/atomic.h"
 #include "scenario.h"
 
 #define TIMERS 100000u
@@ -28,23 +28,9 @@ struct driver {
 	unsigned int joined;
 };
 
-/* What a worker has noted: ns, in the order in which they came. */
-struct notes {
-	unsigned int n;
-	uint64_t late[TIMERS];
-};
-
 static struct weir_join *joins[TIMERS];
-static struct notes *notes; /* of each worker */
-static uint64_t late[TIMERS];
-
-static void
-note(const struct weir_context *ctx, uint64_t ns)
-{
-	struct notes *n = &notes[weir_context_worker(ctx)];
-
-	n->late[n->n++] = ns;
-}
+static double late[TIMERS]; /* us, in the order in which they came */
+static struct atomic_u64 noted;
 
 static int
 poll_sleeper(struct weir_context *ctx, void *state)
@@ -57,7 +43,8 @@ poll_sleeper(struct weir_context *ctx, void *state)
 		s->deadline = weir_clock_now(rt) + s->ns;
 	rc = weir_sleep_until(ctx, &s->sleep, s->deadline);
 	if (rc == 0)
-		note(ctx, weir_clock_now(rt) - s->deadline);
+		late[atomic_u64_fetch_add(&noted, 1, RELAXED)] =
+			(double)(weir_clock_now(rt) - s->deadline) / 1e3;
 	return rc;
 }
 
@@ -118,45 +105,17 @@ busy_ns(struct weir_runtime *rt)
 	return sum;
 }
 
-static int
-by_time(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* What the workers have noted comes together. */
-static void
-gather(struct weir_runtime *rt)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < weir_runtime_nb_workers(rt); i++) {
-		memcpy(late + n, notes[i].late, notes[i].n * sizeof(late[0]));
-		n += notes[i].n;
-	}
-	must(n == TIMERS, "a timer is missing");
-	qsort(late, TIMERS, sizeof(late[0]), by_time);
-}
-
 static void
 round_of(struct weir_runtime *rt, double *figures)
 {
-	const size_t bytes = weir_runtime_nb_workers(rt) * sizeof(*notes);
-	double before;
+	double before = busy_ns(rt);
 
-	notes = malloc(bytes);
-	must(notes != NULL, "no memory for notes");
-	/* Touched, so that the round does not pay for its pages. */
-	memset(notes, 0, bytes);
-	before = busy_ns(rt);
+	atomic_u64_store(&noted, 0, RELAXED);
 	drive(rt, &driver_ops);
 	figures[0] = (busy_ns(rt) - before) / TIMERS;
-	gather(rt);
-	figures[1] = (double)late[TIMERS / 2] / 1e3;
-	figures[2] = (double)late[TIMERS / 100 * 99] / 1e3;
-	free(notes);
+	qsort(late, TIMERS, sizeof(late[0]), by_size);
+	figures[1] = late[TIMERS / 2];
+	figures[2] = late[TIMERS / 100 * 99];
 }
 
 const struct scenario timers = {
