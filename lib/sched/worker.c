@@ -629,7 +629,11 @@ look_around(struct core *c)
 	return t;
 }
 
-static void
+/*
+ * It begins a line, whatever comes before it: where its jumps lie in their lines makes
+ * some 5 % of a turn that yields.
+ */
+static __rte_noinline void weir_cache_aligned
 loop(struct core *c, const struct weir_join *until, enum driver driver)
 {
 	struct task *t;
