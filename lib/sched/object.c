@@ -5,8 +5,9 @@
  *
  * A worker has it from its cells, as it has tasks: without a lock, and on its node. The
  * heap of EAL has one lock for all, and goes through a list of what is free. It serves
- * who is no worker, and those that are larger than any cell. An object has a cell's
- * header there too, which says so by a home that is none.
+ * who is no worker, those that are larger than any cell, and what comes in bursts, whose
+ * memory is to go when they are over. An object has a cell's header there too, which says
+ * so by a home that is none.
  */
 
 #include <string.h>
@@ -38,9 +39,8 @@ of_worker(struct core *c, size_t size)
 	return t->bytes;
 }
 
-/* Zeroed. */
-static void *
-of_heap(const char *type, size_t size)
+void *
+weir__object_zalloc_heap(const char *type, size_t size)
 {
 	struct task *t;
 
@@ -68,9 +68,11 @@ weir__object_zalloc(const char *type, size_t size)
 	void *object;
 
 	if (c == NULL || size > CELL_STATE_MAX)
-		return of_heap(type, size);
+		return weir__object_zalloc_heap(type, size);
 	object = of_worker(c, size);
-	return likely(object != NULL) ? memset(object, 0, size) : NULL;
+	/* Another node may have some. */
+	return likely(object != NULL) ? memset(object, 0, size) :
+					weir__object_zalloc_heap(type, size);
 }
 
 void

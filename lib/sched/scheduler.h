@@ -512,13 +512,16 @@ weir__cell_get(struct core *c, struct node *home, size_t size);
 
 /*
  * object.c: memory of what tasks share, aligned as a task's state. Any thread. It may
- * outlive the runtime.
+ * outlive the runtime, whose own memory then stays until it is freed.
  */
 void *
 weir__object_alloc(struct weir_runtime *rt, size_t size);
 /* Zeroed; the type is for who looks at EAL's heap. */
 void *
 weir__object_zalloc(const char *type, size_t size);
+/* The same, of the heap, whoever asks. */
+void *
+weir__object_zalloc_heap(const char *type, size_t size);
 void
 weir__object_free(void *object);
 

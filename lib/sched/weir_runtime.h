@@ -149,8 +149,9 @@ struct weir_options {
 	 * has from the start. When they are out, 1,024 more are taken from
 	 * socket-local memory and kept, which makes one spawn slow. So are those
 	 * of classes above, up to 2,304 bytes, when they are wanted, half a
-	 * megabyte at a time. Smaller: less memory. Larger: no such spawns. 64
-	 * to 16777216, default 8192.
+	 * megabyte at a time. What a worker makes for tasks to share - channels,
+	 * oneshots, tokens, join sets - takes cells, too. Smaller: less memory.
+	 * Larger: no such spawns. 64 to 16777216, default 8192.
 	 */
 	unsigned int task_cells;
 
@@ -316,8 +317,9 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * Shuts down, without a deadline, if that has not been done, and gives the memory
  * back. Where a task may not end, call weir_runtime_shutdown() first.
  *
- * Join handles and wakers that still exist stay valid; the last one to go
- * takes the rest of the memory with it. Its sources do not: free them first, since
+ * Join handles and wakers that still exist stay valid, and so do oneshots of its, and
+ * channels, tokens and join sets that its workers made; the last one to go takes the rest
+ * of the memory with it, and the name. Its sources do not: free them first, since
  * they cannot be freed after it. A line in the log says how many were left, and a
  * build with asserts ends the program there. NULL is legal.
  *

@@ -56,12 +56,13 @@
 #define CHANNEL_BLOCK_SIZE 256
 #endif
 
+/* They come with a burst and go with it, and senders are of any runtime. */
 struct block *
 weir__channel_alloc_block(const struct channel *c)
 {
-	return sync_alloc("weir_channel",
-			  sizeof(struct block) +
-				  ((size_t)c->mask + 1) * c->size);
+	return weir__object_zalloc_heap(
+		"weir_channel",
+		sizeof(struct block) + ((size_t)c->mask + 1) * c->size);
 }
 
 void

@@ -31,8 +31,9 @@ struct weir_sender;
 struct weir_receiver;
 
 /**
- * Makes a channel, with memory of the caller's NUMA node: of a worker's runtime, if it
- * takes less than some 2,000 bytes, and else of EAL's heap.
+ * Makes a channel, with memory of the caller's NUMA node: a worker's is its runtime's, if
+ * it is of a capacity, and takes less than some 2,000 bytes. What is sent through another
+ * is in EAL's heap, and given back to it.
  *
  * @param capacity  How many values it holds before senders wait, or
  *                  WEIR_CHANNEL_UNBOUNDED. There is memory for the next power of
@@ -44,7 +45,7 @@ struct weir_receiver;
  *                  receiver.
  * @param sender    The first of each; the caller owns them. The channel's
  * @param receiver  memory goes with the last of both; they may outlive the
- *                  runtime.
+ *                  runtime: see weir_runtime_free().
  * @return 0, -EINVAL (a capacity or size of 0, or too large), -ENOMEM.
  *
  * Any thread.

@@ -33,7 +33,8 @@ struct weir_joined {
 /**
  * An empty set.
  *
- * @return The caller's, for weir_join_set_free(); NULL with rte_errno: ENOMEM.
+ * @return The caller's, for weir_join_set_free(); NULL with rte_errno: ENOMEM. It may
+ * outlive the runtimes whose workers make it, or add to it: see weir_runtime_free().
  * Any thread.
  */
 WEIR_API struct weir_join_set *

@@ -26,7 +26,8 @@ struct weir_token;
  * A token without parent.
  *
  * @return A handle that the caller owns, and that may outlive the runtime whose
- * worker calls this; NULL with rte_errno: ENOMEM. Any thread.
+ * worker calls this: see weir_runtime_free(). NULL with rte_errno: ENOMEM. Any
+ * thread.
  */
 WEIR_API struct weir_token *
 weir_token_create(void);

@@ -16,8 +16,8 @@
  *    keeps a whole one, and does neither again before it has freed or taken as many.
  * C4 Under a depot's lock nobody asks for memory, or does anything else that
  *    takes long.
- * C5 All but the large ones stay cells until the end. What never held a task is zero, so
- *    that its state word says that there is none (state.h, T7). A large one is returned
+ * C5 All but the large ones stay cells until the end. What never held a task has a state
+ *    word of zero, which says that there is none (state.h, T7). A large one is returned
  *    to the heap under the lock of their list.
  * C6 Batches are lists through their cells. Where others take them than give them, each
  *    step through a list would wait for a line of another CPU's; where a depot has many,
@@ -50,7 +50,6 @@ static_assert(CELL_BATCH % CELL_GROUP == 0, "a batch is groups");
 /* Its cells come behind it. */
 struct cell_chunk {
 	struct cell_chunk *older;
-	struct cell_chunk *next; /* that is open */
 	char *fresh;
 	char *end;
 } __rte_aligned(CHUNK_ALIGN);
@@ -217,8 +216,20 @@ refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 	chunk->fresh = RTE_MIN(chunk->fresh + CELL_BATCH * size, chunk->end);
 	s->fresh_end = chunk->fresh;
 	if (chunk->fresh == chunk->end)
-		d->open = chunk->next;
+		d->open = NULL;
 	return true;
+}
+
+static void
+free_chunks(struct cell_chunk *chunk)
+{
+	struct cell_chunk *older;
+
+	for (; chunk != NULL; chunk = older) {
+		older = chunk->older;
+		race_release(RACE_HEAP);
+		rte_free(chunk);
+	}
 }
 
 /* C4: without the lock. */
@@ -226,6 +237,7 @@ static bool
 grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
 {
 	struct cell_chunk *chunk;
+	bool late;
 
 	chunk = rte_zmalloc_socket("cells", sizeof(*chunk) + cells * size,
 				   CHUNK_ALIGN, (int)socket);
@@ -235,11 +247,16 @@ grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
 	chunk->fresh = (char *)(chunk + 1);
 	chunk->end = chunk->fresh + cells * size;
 	lock_acquire(&d->lock);
-	chunk->older = d->chunks;
-	d->chunks = chunk;
-	chunk->next = d->open;
-	d->open = chunk;
+	late = d->open != NULL;
+	if (!late) {
+		chunk->older = d->chunks;
+		d->chunks = chunk;
+		d->open = chunk;
+	}
 	lock_release(&d->lock);
+	/* Others were out of cells at the same time. */
+	if (late)
+		free_chunks(chunk);
 	return true;
 }
 
@@ -277,18 +294,6 @@ weir__cell_pools_init(struct cell_pools *p, unsigned int socket,
 		}
 	}
 	return 0;
-}
-
-static void
-free_chunks(struct cell_chunk *chunk)
-{
-	struct cell_chunk *older;
-
-	for (; chunk != NULL; chunk = older) {
-		older = chunk->older;
-		race_release(RACE_HEAP);
-		rte_free(chunk);
-	}
 }
 
 void
@@ -458,12 +463,15 @@ weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size)
 {
 	struct cell_cache *own = c != NULL && c->pools == p ? c : NULL;
 	unsigned int cls = CELL_CLASS_MALLOC;
-	struct task *t;
+	struct task *t = NULL;
 
 	if (state_size <= CELL_STATE_MAX) {
 		cls = cell_class(state_size);
 		t = take(p, own, cls);
-	} else {
+	}
+	/* Where there is no room for a chunk, there may be for one. */
+	if (t == NULL) {
+		cls = CELL_CLASS_MALLOC;
 		t = alloc_large(p, state_size);
 		own = NULL;
 	}

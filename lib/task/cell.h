@@ -4,7 +4,7 @@
 #define TASK_CELL_H
 
 /*
- * Memory of task cells: for each size class on each node a depot of cells, and
+ * Memory of task cells, which may also hold what tasks share: for each size class on each node a depot of cells, and
  * socket-local memory for cells that are larger than any. Whoever looks for tasks
  * can go through all of them.
  *
@@ -37,7 +37,8 @@
 
 /*
  * Cells that a stock and its depot exchange. Smaller: more of them meet at the
- * lock. Larger: more memory lies idle with workers, up to three batches a class.
+ * lock. Larger: more memory lies idle with workers, up to three batches a class, which is
+ * 432 KB of the largest.
  */
 #define CELL_BATCH 64
 /*
@@ -95,7 +96,7 @@ struct cell_depot {
 	/* Under the lock. */
 	struct cell *batches;
 	struct cell_chunk *chunks; /* all, the newest first */
-	struct cell_chunk *open;   /* those with cells that were never used */
+	struct cell_chunk *open;   /* the one with cells never used, or NULL */
 	struct cell_stock shared;
 };
 

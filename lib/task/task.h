@@ -10,7 +10,8 @@
  *	state          anyone, through state.h
  *	id, ops        written before the task is shared, read by all, and by who
  *		       goes through cells (owned.c) whatever they hold
- *	home, hooked   written before the task is shared, read by all
+ *	home, hooked   written before the task is shared, read by all; of what is
+ *		       no task (object.c) home says that it is a cell
  *	size_class     the cell's
  *	next, reach    whoever holds the notification (state.h, T2)
  *	woken          written by whoever holds the notification, read by all

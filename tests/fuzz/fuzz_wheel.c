@@ -108,11 +108,14 @@ static void
 check_words(void)
 {
 	unsigned int level, i;
+	uint64_t words;
 
-	for (level = 0; level < WHEEL_LEVELS; level++)
+	for (level = 0; level < WHEEL_LEVELS; level++) {
+		words = 0;
 		for (i = 0; i < WHEEL_WORDS; i++)
-			fuzz_check((wheel.words[level] >> i & 1) ==
-				   (wheel.used[level][i] != 0));
+			words |= (uint64_t)(wheel.used[level][i] != 0) << i;
+		fuzz_check(wheel.words[level] == words);
+	}
 }
 
 static void

@@ -25,6 +25,14 @@ __wrap_weir__object_zalloc(const char *type, size_t size)
 	return memset(model_alloc(size), 0, size);
 }
 
+void *
+__wrap_weir__object_zalloc_heap(const char *type, size_t size);
+void *
+__wrap_weir__object_zalloc_heap(const char *type, size_t size)
+{
+	return __wrap_weir__object_zalloc(type, size);
+}
+
 void
 __wrap_weir__object_free(void *object);
 void

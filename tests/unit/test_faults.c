@@ -17,6 +17,7 @@
 #include <rte_ring.h>
 
 #include "rig.h"
+#include "sched/scheduler.h"
 #include "topology/topology.h"
 #include "weir_event.h"
 #include "weir_fd.h"
@@ -28,14 +29,23 @@
 /* Allocations that are still granted, and how many were asked for. */
 static struct atomic_u32 granted;
 static struct atomic_u32 asked;
+/* Of these the larger ones are not. */
+static size_t largest = SIZE_MAX;
+/* What happens during the next one, once; or NULL. */
+static void (*meanwhile)(void);
 
 static bool
-is_granted(void)
+is_granted(size_t size)
 {
 	uint32_t left = rig_get(&granted);
+	void (*call)(void) = meanwhile;
 
 	rig_add(&asked, 1);
-	if (left == 0)
+	if (call != NULL) {
+		meanwhile = NULL;
+		call();
+	}
+	if (left == 0 || size > largest)
 		return false;
 	if (left != UINT32_MAX)
 		rig_set(&granted, left - 1);
@@ -47,7 +57,7 @@ is_granted(void)
 	void *__wrap_##name parameters;         \
 	void *__wrap_##name parameters          \
 	{                                       \
-		if (!is_granted())              \
+		if (!is_granted(size))          \
 			return NULL;            \
 		return __real_##name arguments; \
 	}
@@ -98,6 +108,12 @@ teardown(void **state)
 {
 	grant(UINT32_MAX);
 	return rig_teardown(state);
+}
+
+static int
+done_poll(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
 }
 
 /* Tasks that wait for ever, until the pool and the heap are empty. */
@@ -154,6 +170,61 @@ spawn_without_memory_changes_nothing(void **state)
 	weir_join_detach(rig_spawn(rig.rt, &rig_wait_ops, &rig.told));
 	expect_tasks(n + 1);
 	end_waiting_tasks(n + 1);
+}
+
+/* A chunk of cells is half a megabyte. */
+static void
+without_room_for_a_chunk_a_task_has_its_own(void **state)
+{
+	static const struct weir_task_ops large = {
+		.name = "large",
+		.state_size = 1000,
+		.poll = done_poll,
+	};
+	size_t before = rig_heap_in_use();
+	struct weir_join *join;
+
+	largest = 1 << 16;
+	join = weir_task_spawn(rig.rt, &large, NULL, NULL);
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, NULL), 0);
+	largest = SIZE_MAX;
+	/* It did not stay, as a chunk would have. */
+	rig_wait_until(rig_heap_in_use() == before);
+}
+
+static struct task *other;
+
+static struct cell_pools *
+pools(void)
+{
+	return &rig.rt->nodes[0]->home.cells;
+}
+
+static void
+take_other(void)
+{
+	other = weir__cell_alloc(pools(), NULL, 1000);
+}
+
+/* Two find that there are no cells; who comes second has no use for its chunk. */
+static void
+one_of_two_that_are_out_of_cells_gets_more(void **state)
+{
+	size_t before = rig_heap_in_use(), grown;
+	struct task *t;
+
+	meanwhile = take_other;
+	t = weir__cell_alloc(pools(), NULL, 1000);
+	assert_null(meanwhile);
+	assert_non_null(t);
+	assert_non_null(other);
+	assert_ptr_not_equal(t, other);
+	assert_int_equal(t->size_class, other->size_class);
+	grown = rig_heap_in_use() - before;
+	assert_in_range(grown, 1 << 18, 3 << 18);
+	weir__cell_free(pools(), NULL, t);
+	weir__cell_free(pools(), NULL, other);
 }
 
 struct spawner {
@@ -580,6 +651,8 @@ main(void)
 		TEST(spawn_without_memory_changes_nothing, 3),
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 1),
 		TEST(spawn_without_memory_in_a_task_changes_nothing, 3),
+		TEST(without_room_for_a_chunk_a_task_has_its_own, 1),
+		TEST(one_of_two_that_are_out_of_cells_gets_more, 1),
 		TEST(source_without_memory_is_not_made, 1),
 		TEST(source_without_memory_stays_where_it_is, 2),
 		TEST(worker_without_memory_for_its_heir_stays, 2),

@@ -85,26 +85,62 @@ others_take_the_heap(void **state)
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
-/* A channel of a page: 0, if it was in the heap while it was there. */
+/* A channel of a page. */
 static int
 make_large(struct weir_context *ctx, void *what, struct weir_wait *wait)
 {
-	size_t before = rig_heap_in_use(), during;
-	struct made m;
+	struct made *m = what;
 
-	if (weir_channel_create(512, sizeof(uint64_t), NULL, &m.tx, &m.rx) != 0)
-		return 1;
-	during = rig_heap_in_use();
-	weir_sender_drop(m.tx);
-	weir_receiver_drop(m.rx);
-	return during < before + 4096 || rig_heap_in_use() != before;
+	return weir_channel_create(512, sizeof(uint64_t), NULL, &m->tx, &m->rx);
 }
 
+/* So its runtime does not stay for it. */
 static void
 large_one_takes_the_heap(void **state)
 {
-	assert_int_equal(waiter_join(waiter_spawn(rig.rt, make_large, NULL)),
+	struct made m;
+
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, make_large, &m)), 0);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	assert_false(rig_runtime_exists("weir"));
+	weir_sender_drop(m.tx);
+	weir_receiver_drop(m.rx);
+}
+
+/* Through a channel without a capacity, more than it has room for. */
+static int
+send_many(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct made *m = what;
+	uint64_t i;
+
+	for (i = 0; i < 1000; i++)
+		if (weir_try_send(m->tx, &i) != 0)
+			return 1;
+	return 0;
+}
+
+/* Nor for what was sent. */
+static void
+values_keep_no_runtime(void **state)
+{
+	uint64_t i, v;
+	struct made m;
+
+	assert_int_equal(weir_channel_create(WEIR_CHANNEL_UNBOUNDED, sizeof(v),
+					     NULL, &m.tx, &m.rx),
 			 0);
+	assert_int_equal(waiter_join(waiter_spawn(rig.rt, send_many, &m)), 0);
+	weir_runtime_free(rig.rt);
+	rig.rt = NULL;
+	assert_false(rig_runtime_exists("weir"));
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(weir_try_recv(m.rx, &v), 0);
+		assert_int_equal(v, i);
+	}
+	weir_sender_drop(m.tx);
+	weir_receiver_drop(m.rx);
 }
 
 static int
@@ -134,6 +170,7 @@ objects_outlive_their_runtime(void **state)
 	assert_int_equal(w, v);
 	weir_token_cancel(m.token);
 	assert_true(weir_token_cancelled(m.child));
+	assert_true(rig_runtime_exists("weir"));
 	drop(&m);
 	/* Its memory has gone with the last of them. */
 	assert_false(rig_runtime_exists("weir"));
@@ -176,6 +213,43 @@ objects_go_between_runtimes(void **state)
 	assert_false(rig_runtime_exists("other"));
 }
 
+struct visit {
+	struct made made;
+	bool complete;
+};
+
+static void
+exchange_outside(void *arg)
+{
+	struct visit *v = arg;
+
+	drop(&v->made);
+	v->complete = make(&v->made);
+}
+
+/* What the worker made goes where the thread is no worker, and the other way. */
+static int
+exchange_in_place(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct visit *v = what;
+	int rc;
+
+	if (!make(&v->made))
+		return 1;
+	rc = weir_block_in_place(exchange_outside, v);
+	drop(&v->made);
+	return rc < 0 || !v->complete;
+}
+
+static void
+objects_go_in_and_out_of_a_blocking_call(void **state)
+{
+	struct visit v = { 0 };
+
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, exchange_in_place, &v)), 0);
+}
+
 /* Its cell has held something else before. */
 static int
 use_again(struct weir_context *ctx, void *what, struct weir_wait *wait)
@@ -210,7 +284,9 @@ main(void)
 		RIG_TEST(others_take_the_heap, 1),
 		RIG_TEST(large_one_takes_the_heap, 1),
 		RIG_TESTS(objects_outlive_their_runtime),
+		RIG_TEST(values_keep_no_runtime, 1),
 		RIG_TEST(objects_go_between_runtimes, 1),
+		RIG_TEST(objects_go_in_and_out_of_a_blocking_call, 2),
 		RIG_TEST(memory_is_zero, 1),
 	};
 
