@@ -4,9 +4,9 @@
  * Building a runtime and taking it apart.
  *
  * M1 A runtime's memory goes when its owner has freed it and every cell is
- *    back: wakers, join handles and objects (object.c) may outlive it. `cells` counts cells that
- *    other threads than workers took minus those they gave back, plus OWNER
- *    while the owner holds the runtime. Workers count their own, in their
+ *    back: wakers, join handles and objects (object.c) may outlive it. `cells`
+ *    counts cells that other threads than workers took minus those they gave
+ *    back, plus OWNER while the owner holds the runtime. Workers count their own, in their
  *    caches; when they are gone their sum is added. A thread inside block_on
  *    counts as a cell. Whoever brings the count to zero takes everything down.
  */

@@ -4,9 +4,9 @@
 #define TASK_CELL_H
 
 /*
- * Memory of task cells, which may also hold what tasks share: for each size class on each node a depot of cells, and
- * socket-local memory for cells that are larger than any. Whoever looks for tasks
- * can go through all of them.
+ * Memory of cells, of tasks and of what they share: for each size class on each node a
+ * depot of cells, and socket-local memory for cells that are larger than any. Whoever
+ * looks for tasks can go through all of them.
  *
  * A worker has stocks of its own in front of its node's depots, so that it
  * comes to their locks once for many cells. They are indexed by worker and not
