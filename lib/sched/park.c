@@ -212,9 +212,9 @@ sleep_in_kernel(struct core *c)
 
 /* Lets time pass until the next poll. */
 static void
-rest(struct core *c)
+rest(struct core *c, enum weir_park park)
 {
-	switch (policy_now(c)) {
+	switch (park) {
 	case WEIR_PARK_POLL:
 		atomic_pause();
 		break;
@@ -349,6 +349,7 @@ weir__park(struct core *c)
 	struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	uint64_t pause = rt->recheck_min, recheck, begin;
+	enum weir_park park;
 	bool told;
 
 	counter_add(&w->counters, parks, 1);
@@ -383,9 +384,11 @@ weir__park(struct core *c)
 		/* Who was rescued has waited for long enough. */
 		if (rescue_others(c))
 			continue;
-		if (worker_watches(w) && policy_now(c) == WEIR_PARK_INTERRUPT)
+		/* Q7: once, since it may change at any time. */
+		park = policy_now(c);
+		if (worker_watches(w) && park == WEIR_PARK_INTERRUPT)
 			say_asleep(c);
-		rest(c);
+		rest(c, park);
 		told = is_told(w);
 	}
 	get_up(c, told);
