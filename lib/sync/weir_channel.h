@@ -31,9 +31,9 @@ struct weir_sender;
 struct weir_receiver;
 
 /**
- * Makes a channel, with memory of the caller's NUMA node: a worker's is its runtime's, if
- * it is of a capacity, and takes less than some 2,000 bytes. What is sent through another
- * is in EAL's heap, and given back to it.
+ * Makes a channel, with memory of the caller's NUMA node: a worker's is its runtime's,
+ * unless it takes more than some 2,000 bytes. The values in one without a capacity are in
+ * EAL's heap, and their memory is given back to it.
  *
  * @param capacity  How many values it holds before senders wait, or
  *                  WEIR_CHANNEL_UNBOUNDED. There is memory for the next power of

@@ -107,6 +107,8 @@ static int
 teardown(void **state)
 {
 	grant(UINT32_MAX);
+	largest = SIZE_MAX;
+	meanwhile = NULL;
 	return rig_teardown(state);
 }
 
@@ -188,7 +190,6 @@ without_room_for_a_chunk_a_task_has_its_own(void **state)
 	join = weir_task_spawn(rig.rt, &large, NULL, NULL);
 	assert_non_null(join);
 	assert_int_equal(rig_join(join, NULL), 0);
-	largest = SIZE_MAX;
 	/* It did not stay, as a chunk would have. */
 	rig_wait_until(rig_heap_in_use() == before);
 }

@@ -265,7 +265,7 @@ use_again(struct weir_context *ctx, void *what, struct weir_wait *wait)
 	again = weir__object_zalloc("test", sizeof(zeros));
 	if (again != object)
 		return 2;
-	rc = memcmp(again, zeros, sizeof(zeros));
+	rc = memcmp(again, zeros, sizeof(zeros)) == 0 ? 0 : 3;
 	weir__object_free(again);
 	return rc;
 }
