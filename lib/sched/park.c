@@ -52,6 +52,13 @@
 #define LINGER_AFTER 2
 
 /*
+ * Polls of one that lingers before its first look at what others have. Smaller: it takes
+ * lines that others write with each of their polls, who may be on the way to answer it.
+ * Larger: what others have, and nobody tells it of, waits longer.
+ */
+#define LINGER_POLLS 32
+
+/*
  * So many max_poll_gap late it looks after its neighbours. Smaller: it takes a line
  * from those who are at work more often. Larger: who gets stuck waits longer.
  */
@@ -289,7 +296,8 @@ weir__linger(struct core *c)
 	count_busy(c, begin);
 	note_idleness(c);
 	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
-		if (rte_is_power_of_2(n) && weir__work_pending(w))
+		if (n >= LINGER_POLLS && rte_is_power_of_2(n) &&
+		    weir__work_pending(w))
 			break;
 		atomic_spin();
 		found = poll_waiting(c);
