@@ -144,6 +144,34 @@ drain(struct inject *q)
 	} while (n > 0);
 }
 
+/*
+ * Is every push into the ring that has begun over? Until then what is behind one that is
+ * not cannot be popped.
+ */
+static bool
+pushes_are_over(const struct inject *q)
+{
+	const struct rte_ring_rts_headtail *prod = &q->ring->rts_prod;
+
+	return __atomic_load_n(&prod->head.val.pos, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&prod->tail.val.pos, __ATOMIC_RELAXED);
+}
+
+void
+weir__inject_empty(struct inject *q)
+{
+	unsigned int spins = 0;
+	bool over;
+
+	while (true) {
+		over = pushes_are_over(q);
+		drain(q);
+		if (likely(over))
+			return;
+		lock_rest(&spins);
+	}
+}
+
 bool
 weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 {

@@ -85,6 +85,13 @@ weir__inject_len(const struct inject *q);
 void
 weir__inject_close(struct inject *q);
 
+/*
+ * Drops what is there, and waits for those who are in the middle of a push. Others may
+ * pop. What its caller has pushed has gone. Of a closed queue; any thread.
+ */
+void
+weir__inject_empty(struct inject *q);
+
 /* Drops what is left and what still comes: nobody pops any more. */
 void
 weir__inject_finish(struct inject *q);

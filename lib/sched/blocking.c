@@ -352,7 +352,7 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__task_alloc(c, home, ops, state);
+	t = weir__task_alloc(c, home, ops, state, false);
 	if (t == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;

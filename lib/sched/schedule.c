@@ -127,37 +127,12 @@ weir__inject(struct node *node, struct task *const *tasks, unsigned int n)
 {
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		WEIR_ASSERT(!task_is_kept(tasks[i]), "N2");
 	if (weir__inject_push(&node->inject, tasks, n)) {
 		count_remote(node, n);
 		return;
 	}
 	for (i = 0; i < n; i++)
 		weir__task_drop_notification(tasks[i]);
-}
-
-/*
- * Has tasks that leave the worker's queues give their turns back. Returns how many
- * there are: those that were cancelled stay, for their turn to come here (task/run.h,
- * N2).
- */
-static unsigned int
-without_turns(struct core *c, struct task **tasks, unsigned int n)
-{
-	unsigned int i, m = 0;
-
-	for (i = 0; i < n; i++) {
-		if (likely(task_give_turn_back(tasks[i]))) {
-			tasks[m++] = tasks[i];
-			continue;
-		}
-		/* It may be in a poll (recall.c, Z1). */
-		lock_acquire(&c->recall);
-		task_chain_add(&c->deferred, tasks[i]);
-		lock_release(&c->recall);
-	}
-	return m;
 }
 
 static __rte_noinline void
@@ -171,10 +146,9 @@ push_full_queue(struct core *c, struct task *t)
 	if (n == 0)
 		return;
 	counter_add(&w->counters, overflows, 1);
-	n = without_turns(c, overflow, n);
 	weir__inject(w->node, overflow, n);
 	/* Whether others have those does not hang on what is queued here. */
-	if (c->looking && n > 0)
+	if (c->looking)
 		weir__notify(w->node, NULL);
 }
 
@@ -255,13 +229,13 @@ schedule_yielded(struct core *c, unsigned int n)
 void
 weir__schedule_deferred(struct core *c)
 {
-	unsigned int n, others, i;
+	unsigned int n, i;
+	struct task *t;
 
 	if (core_nb_deferred(c) == 0)
 		return;
 	core_own_deferred(c);
 	n = atomic_u32_load(&c->nb_yielded, RELAXED);
-	others = task_chain_len(&c->deferred);
 	if (likely(n <= weir__run_queue_room_owner(&worker_of(c)->queue))) {
 		schedule_yielded(c, n);
 	} else {
@@ -269,9 +243,8 @@ weir__schedule_deferred(struct core *c)
 			schedule_back(c, c->yielded[i]);
 	}
 	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
-	/* Who is put off again for want of room comes behind these. */
-	for (; others > 0; others--)
-		schedule_back(c, task_chain_pop(&c->deferred));
+	while ((t = task_chain_pop(&c->deferred)) != NULL)
+		schedule_back(c, t);
 }
 
 /*
@@ -518,7 +491,7 @@ weir__cell_get(struct core *c, struct node *home, size_t size)
 
 struct task *
 weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state)
+		 const struct weir_task_ops *ops, const void *state, bool kept)
 {
 	struct task *t = weir__cell_get(c, home, ops->state_size);
 
@@ -526,7 +499,7 @@ weir__task_alloc(struct core *c, struct node *home,
 		return NULL;
 	/* [owned:A3] nobody takes what follows for the task before. */
 	task_set_id(t, WEIR_TASK_NONE);
-	spawn_init(t, home, ops);
+	spawn_init(t, home, ops, kept);
 	spawn_state(t, state, ops->state_size);
 	return t;
 }
@@ -583,12 +556,12 @@ spawn_simple(struct core *c, struct task *t, const struct weir_task_ops *ops,
 	struct worker *w = worker_of(c);
 
 	task_set_id(t, spawn_ids(w->rt, c, 1));
-	spawn_init(t, w->node, ops);
+	spawn_init(t, w->node, ops, true);
 	spawn_state_small(t, state, ops->state_size);
 	spawn_note(c, t, woken_now(w->rt, c));
 	atomic_u64_add_owner(&w->live.n, 1);
 	state_begin(&t->state, spawn_place(&spawn_attr_none),
-		    how == SPAWN_DETACHED);
+		    how == SPAWN_DETACHED, true);
 	return schedule_here(c, t, t);
 }
 
@@ -600,6 +573,7 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 {
 	struct node *home;
 	struct task *t;
+	bool kept;
 
 	if (attr == NULL)
 		attr = &spawn_attr_none;
@@ -608,7 +582,8 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	t = weir__task_alloc(c, home, ops, state);
+	kept = spawn_is_kept(c, home, attr);
+	t = weir__task_alloc(c, home, ops, state, kept);
 	if (t == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
@@ -618,7 +593,7 @@ spawn_anyhow(struct weir_runtime *rt, struct core *c,
 		weir__spawn_refuse(t, how);
 		return t;
 	}
-	state_begin(&t->state, spawn_place(attr), how == SPAWN_DETACHED);
+	state_begin(&t->state, spawn_place(attr), how == SPAWN_DETACHED, kept);
 	if (spawn_is_late(c, home, attr)) {
 		weir__spawn_end(c, t);
 		return t;

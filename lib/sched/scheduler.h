@@ -56,8 +56,7 @@ struct core {
 	/*
 	 * Yielded: back to the queue after the sources were polled. They are in an
 	 * array, the last member, since who goes through a chain waits for each link;
-	 * what it has no place for, and who was cancelled in a queue that was full, is
-	 * in a chain behind it.
+	 * what it has no place for is in a chain behind it.
 	 */
 	struct task_chain deferred;
 	struct atomic_u32 recalled;   /* those, by others: see recall.c */
@@ -500,11 +499,12 @@ weir__ops_valid(const struct weir_task_ops *ops);
 /*
  * A cell for a new task, filled in but for its id and its state word, and counted
  * (runtime.c, M1).
- * The core is the calling thread's, if it is of this runtime. NULL: no memory.
+ * The core is the calling thread's, if it is of this runtime. kept: see spawn.h. NULL: no
+ * memory.
  */
 struct task *
 weir__task_alloc(struct core *c, struct node *home,
-		 const struct weir_task_ops *ops, const void *state);
+		 const struct weir_task_ops *ops, const void *state, bool kept);
 
 /* A cell of a node, counted (runtime.c, M1). NULL: no memory. */
 struct task *

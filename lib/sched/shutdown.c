@@ -7,8 +7,8 @@
  *	  flag; close the blocking pool
  *	2 each worker sees the flag between two tasks, asleep or not
  *	3 in parallel, workers have those in their queues give their turns back
- *	  (task/run.h, N2), and end all tasks of their node, those that are bound
- *	  to a worker on that one (owned.c, O6)
+ *	  (task/run.h, N2), empty their node's inject queue, and end all tasks of the
+ *	  node, those that are bound to a worker on that one (owned.c, O6)
  *	4 each hands in its core; the last one goes on alone, and ends what is left
  *	5 it empties the workers' queues, then the inject queues
  *	6 sources are closed, the pool's threads awaited; memory is returned
@@ -23,6 +23,10 @@
  *    late; what step 5 finds are notifications of tasks that have ended.
  * Z4 A blocking job is taken off its queue before the pool closes, and step 6
  *    awaits it, or by step 1, which drops it and holds no mutex by then.
+ * Z5 A task that has its turn with it in an inject queue came from a worker of that
+ *    queue's node, which takes it out in step 3, if nobody else has; or, if that has gone
+ *    before, those who end the node's tasks do. What such a push is behind, and hidden
+ *    by, is awaited there.
  */
 
 #include <errno.h>
@@ -123,9 +127,11 @@ end_tasks_of(struct worker *w)
 
 	for (i = 0; i < rt->nb_workers; i++) {
 		v = weir__worker_for(rt, i);
-		if (v == w || is_deserted(v))
-			weir__owned_shutdown(&rt->workers[i]->node->home, i,
-					     &w->live);
+		if (v != w && !is_deserted(v))
+			continue;
+		/* Others leave what kept its turn there to it (Z5). */
+		weir__inject_empty(&rt->workers[i]->node->inject);
+		weir__owned_shutdown(&rt->workers[i]->node->home, i, &w->live);
 	}
 }
 

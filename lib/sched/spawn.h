@@ -43,15 +43,25 @@ spawn_count_cells(struct weir_runtime *rt, unsigned int n)
 	atomic_u64_fetch_add(&rt->cells, n, RELAXED);
 }
 
+/* Does it go to the calling worker's own queue, with its turn (task/run.h, N1)? */
+static inline bool
+spawn_is_kept(const struct core *c, const struct node *home,
+	      const struct weir_spawn_attr *attr)
+{
+	return c != NULL && worker_of(c)->node == home &&
+	       attr->affinity != WEIR_AFFINITY_WORKER;
+}
+
 /* Fills in a new cell, but for its id and its state. */
 static inline void
-spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops)
+spawn_init(struct task *t, struct node *home, const struct weir_task_ops *ops,
+	   bool kept)
 {
 	task_set_ops(t, ops);
 	t->home = &home->home;
 	t->hooked = false;
 	t->join_waiter = NULL;
-	atomic_u32_store(&t->polls, 0, RELAXED);
+	atomic_u32_store(&t->polls, kept ? TASK_KEPT : 0, RELAXED);
 }
 
 static inline uint16_t

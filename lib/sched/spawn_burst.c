@@ -20,7 +20,7 @@ struct burst {
 	struct weir_runtime *rt;
 	struct core *core; /* the calling thread's, if it is of this runtime */
 	struct node *home;
-	bool here; /* the core is on that node */
+	bool kept; /* see spawn_is_kept() */
 	const struct weir_task_ops *ops;
 	const struct weir_spawn_attr *attr;
 	enum spawn how;
@@ -34,12 +34,12 @@ schedule(const struct burst *b, struct task *const *tasks, unsigned int n)
 	struct core *c = b->core;
 	unsigned int i;
 
-	if (unlikely(b->attr->affinity == WEIR_AFFINITY_WORKER)) {
-		for (i = 0; i < n; i++)
-			weir__place(tasks[i]);
-	} else if (b->here) {
+	if (likely(b->kept)) {
 		weir__schedule_batch(c, tasks, n);
 		weir__notify(home, &worker_of(c)->queue);
+	} else if (b->attr->affinity == WEIR_AFFINITY_WORKER) {
+		for (i = 0; i < n; i++)
+			weir__place(tasks[i]);
 	} else {
 		weir__inject(home, tasks, n);
 		weir__notify(home, NULL);
@@ -71,7 +71,7 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 	stamp = woken_now(b->rt, c);
 	for (i = 0; i < n; i++) {
 		task_set_id(tasks[i], id + i);
-		spawn_init(tasks[i], b->home, b->ops);
+		spawn_init(tasks[i], b->home, b->ops, b->kept);
 		spawn_state(tasks[i], states != NULL ? states + i * size : NULL,
 			    size);
 		if (b->how == SPAWN_JOINED)
@@ -84,7 +84,8 @@ spawn_chunk(const struct burst *b, const char *states, unsigned int n,
 		return n;
 	}
 	for (i = 0; i < n; i++)
-		state_begin(&tasks[i]->state, place, b->how == SPAWN_DETACHED);
+		state_begin(&tasks[i]->state, place, b->how == SPAWN_DETACHED,
+			    b->kept);
 	if (likely(!spawn_is_late(c, b->home, b->attr))) {
 		spawn_count(c, b->home, n);
 		schedule(b, tasks, n);
@@ -115,7 +116,7 @@ weir_task_spawn_burst(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		rte_errno = EINVAL;
 		return 0;
 	}
-	b.here = b.core != NULL && worker_of(b.core)->node == b.home;
+	b.kept = spawn_is_kept(b.core, b.home, b.attr);
 	while (done < n) {
 		want = RTE_MIN(n - done, CHUNK);
 		got = spawn_chunk(&b,

@@ -7,15 +7,18 @@
  * A task's turn. Inline, for the one loop that does nothing else.
  *
  * N1 A task that yields keeps RUNNING, which saves the swap that would give it back
- *    and the one that would take it again. Meanwhile RUNNING belongs to the task's
- *    place in the queue, as the reference does, and whoever takes the task from there
- *    has both; TASK_KEPT says so. That is the same thread, the next one that drives the
- *    core, or a thief, to whom that place passes what the last turn did ([queue:A3], and
- *    where it is recalled [queue:A4], [slot:A1] or [recall:A1]).
- * N2 Only a worker's own queues have such tasks, and what looks again behind another:
- *    whatever is taken from there is run. Before one goes anywhere else, or those
- *    queues to anyone else, it gives RUNNING back. So does each when the runtime ends,
- *    since shutdown leaves those that are RUNNING to their turns.
+ *    and the one that would take it again; one that a worker spawns into its own queue
+ *    has it from the begin. Meanwhile RUNNING belongs to the task's place in the queue,
+ *    as the reference does, and whoever takes the task from there has both; TASK_KEPT
+ *    says so. That is the same thread, the next one that drives the core, or a thief, to
+ *    whom that place passes what the last turn did ([queue:A3], where it is recalled
+ *    [queue:A4], [slot:A1] or [recall:A1], and where its queue had no room [inject:A1] or
+ *    the ring).
+ * N2 Only a worker's own queues have such tasks, what looks again behind another, and
+ *    the inject queues, where tasks go for which those have no room: whatever is taken
+ *    from there is run. Before one goes anywhere else, or a worker's queues to anyone
+ *    else, it gives RUNNING back. So does each when the runtime ends, since shutdown
+ *    leaves those that are RUNNING to their turns; those in inject queues end.
  * N3 Who cancels such a task leaves its end to its next turn. Instead of giving RUNNING
  *    back it ends, or stays where its turn will come.
  */

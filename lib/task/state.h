@@ -9,8 +9,8 @@
  * caller must do next; nothing else writes the word of a task. The protocol is that of
  * tokio's runtime::task::state.
  *
- *	bit 0  RUNNING        one thread, or the queue that it yielded to, has the
- *	                      right to poll or drop the state
+ *	bit 0  RUNNING        one thread, or the queue that it yielded to or was
+ *	                      spawned into, has the right to poll or drop the state
  *	bit 1  COMPLETE       ended; never unset, and RUNNING is never set again
  *	bit 2  NOTIFIED       a notification exists: in a queue, or owed by the
  *	                      thread that runs it
@@ -57,8 +57,8 @@
 #define STATE_PLACE_SHIFT 48
 #define STATE_REFS ((UINT64_C(1) << STATE_PLACE_SHIFT) - STATE_REF_ONE)
 
-/* References of the notification and of the join handle. */
-#define STATE_INITIAL (2 * STATE_REF_ONE | STATE_JOIN_INTEREST | STATE_NOTIFIED)
+/* References of its place in a queue and of the join handle. */
+#define STATE_INITIAL (2 * STATE_REF_ONE | STATE_JOIN_INTEREST)
 
 struct task_state {
 	struct atomic_u64 word;
@@ -66,14 +66,15 @@ struct task_state {
 
 /*
  * The task is there from here on: everything else of it has been written. detached:
- * it has no join handle.
+ * it has no join handle. kept: it has RUNNING from the begin (run.h, N1).
  */
 static inline void
-state_begin(struct task_state *s, uint16_t place, bool detached)
+state_begin(struct task_state *s, uint16_t place, bool detached, bool kept)
 {
 	const uint64_t less = STATE_REF_ONE | STATE_JOIN_INTEREST;
 	uint64_t word = STATE_OWNED | STATE_INITIAL;
 
+	word |= kept ? STATE_RUNNING : STATE_NOTIFIED;
 	word |= (uint64_t)place << STATE_PLACE_SHIFT;
 	/* [owned:A1] who finds OWNED reads what was written before. */
 	atomic_u64_store(&s->word, detached ? word - less : word, RELEASE);
@@ -83,7 +84,7 @@ state_begin(struct task_state *s, uint16_t place, bool detached)
 static inline void
 state_begin_job(struct task_state *s)
 {
-	atomic_u64_store(&s->word, STATE_INITIAL, RELAXED);
+	atomic_u64_store(&s->word, STATE_INITIAL | STATE_NOTIFIED, RELAXED);
 }
 
 /* One that was never begun, with its join handle. */

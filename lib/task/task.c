@@ -149,8 +149,12 @@ weir__task_abort(struct task *t)
 void
 weir__task_drop_notification(struct task *t)
 {
-	WEIR_ASSERT(!task_is_kept(t), "N2");
-	weir__task_ref_dec(t);
+	if (likely(!task_is_kept(t))) {
+		weir__task_ref_dec(t);
+		return;
+	}
+	task_take_turn(t);
+	weir__task_end(t, -ECANCELED, 1, NULL);
 }
 
 void

@@ -131,8 +131,8 @@ task_ops(const struct task *t)
 }
 
 /*
- * In `polls`: the task has yielded, and keeps RUNNING until its next turn. See
- * run.h.
+ * In `polls`: the task has yielded, or has been spawned, and keeps RUNNING until its
+ * next turn. See run.h.
  */
 #define TASK_KEPT (UINT32_C(1) << 31)
 
@@ -318,7 +318,10 @@ weir__task_run_blocking(struct task *t);
 void
 weir__task_abort(struct task *t);
 
-/* A notification that nobody will run: gives its reference back. */
+/*
+ * What was in a queue, and nobody will run: gives its reference back. A task that kept
+ * its turn there ends.
+ */
 void
 weir__task_drop_notification(struct task *t);
 

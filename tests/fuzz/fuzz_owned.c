@@ -370,7 +370,7 @@ begin_task(struct model *m, struct core *c, const struct weir_spawn_attr *attr,
 	m->notified = true;
 	m->spawner = true;
 	m->comes[0] = m->comes[1] = walks;
-	state_begin(&m->t->state, m->place, how == SPAWN_DETACHED);
+	state_begin(&m->t->state, m->place, how == SPAWN_DETACHED, false);
 	uncounted++;
 	if (fuzz_below(&in, 8) == 0)
 		close_meanwhile(fuzz_u8(&in));
@@ -412,7 +412,7 @@ spawn(struct model **slot)
 	m->large = ops->state_size > CELL_STATE_MAX;
 	m->t = new_cell(c, ops);
 	task_set_id(m->t, nb_ids);
-	spawn_init(m->t, &node, ops);
+	spawn_init(m->t, &node, ops, false);
 	spawn_state(m->t, NULL, ops->state_size);
 	atomic_u32_store(&m->t->woken, nb_ids, RELAXED);
 	m->handle = how == SPAWN_JOINED;
@@ -518,7 +518,7 @@ begin_job(struct task *t)
 	static const struct weir_task_ops ops = { .name = "job" };
 
 	task_set_id(t, WEIR_TASK_NONE);
-	spawn_init(t, &node, &ops);
+	spawn_init(t, &node, &ops, false);
 	state_begin_job(&t->state);
 }
 

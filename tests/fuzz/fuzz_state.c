@@ -96,7 +96,7 @@ begin(struct fuzz_input *in)
 	}
 	/* Some are of the same place. */
 	m.place = how < 4 ? 0 : (uint16_t)fuzz_u32(in);
-	state_begin(&state, m.place, !m.handle);
+	state_begin(&state, m.place, !m.handle, false);
 }
 
 /* A notification is taken from its queue. */

@@ -317,7 +317,7 @@ spawn(struct task *t, uint16_t place_bits)
 		return (struct weir_join *)t;
 	}
 	owned_add(o, NULL, 1);
-	state_begin(&t->state, place_bits, false);
+	state_begin(&t->state, place_bits, false, false);
 	if (!must_look_again(place_bits) || !weir__owned_closed_since(o)) {
 		place(t);
 	} else {

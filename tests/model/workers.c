@@ -330,7 +330,7 @@ workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
 {
 	struct task *t = workers_task(id);
 
-	state_begin(&t->state, place_of(WEIR_AFFINITY_ANY, 0), false);
+	state_begin(&t->state, place_of(WEIR_AFFINITY_ANY, 0), false, false);
 	task_set_ops(t, ops);
 	return t;
 }

@@ -100,7 +100,7 @@ new_task(uint64_t id, const struct weir_task_ops *ops)
 	struct task *t = new_cell(ops->state_size);
 
 	task_set_id(t, id);
-	spawn_init(t, &node, ops);
+	spawn_init(t, &node, ops, false);
 	spawn_state(t, NULL, ops->state_size);
 	memcpy(t->bytes, &id, sizeof(id));
 	note_woken_at(NULL, t, (uint32_t)id);
@@ -114,7 +114,7 @@ begin_uncounted(const struct weir_task_ops *ops, uint16_t place)
 	struct task *t = new_task(++nb_tasks, ops);
 
 	tasks[nb_tasks] = t;
-	state_begin(&t->state, place, false);
+	state_begin(&t->state, place, false, false);
 	return t;
 }
 
@@ -793,7 +793,7 @@ race_spawn(struct hands *h, uint64_t id)
 	/* Let others in where it cannot know of them. */
 	if (rand_below(&h->rand, 8) == 0)
 		sched_yield();
-	state_begin(&t->state, spawn_place(&attr), how == SPAWN_DETACHED);
+	state_begin(&t->state, spawn_place(&attr), how == SPAWN_DETACHED, false);
 	if (spawn_is_late(self, &node, &attr)) {
 		weir__spawn_end(self, t);
 		return;

@@ -57,11 +57,11 @@ new_task_is_notified_and_owned(void **state)
 {
 	struct task_state s;
 
-	state_begin(&s, PLACE, false);
+	state_begin(&s, PLACE, false, false);
 	assert_int_equal(state_load(&s), O | J | N | REFS(2) | AT(PLACE));
 	assert_int_equal(state_refs(state_load(&s)), 2);
 	assert_int_equal(state_place(state_load(&s)), PLACE);
-	state_begin(&s, PLACE, true);
+	state_begin(&s, PLACE, true, false);
 	assert_int_equal(state_load(&s), O | N | REFS(1) | AT(PLACE));
 }
 
