@@ -144,6 +144,13 @@ drain(struct inject *q)
 	} while (n > 0);
 }
 
+/* One end of the ring: where it is, and how many have moved it. */
+static uint64_t
+ring_end(uintptr_t end)
+{
+	return atomic_u64_load((const struct atomic_u64 *)end, RELAXED);
+}
+
 /*
  * Is every push into the ring that has begun over? Until then what is behind one that is
  * not cannot be popped.
@@ -153,8 +160,8 @@ pushes_are_over(const struct inject *q)
 {
 	const struct rte_ring_rts_headtail *prod = &q->ring->rts_prod;
 
-	return __atomic_load_n(&prod->head.val.pos, __ATOMIC_RELAXED) ==
-	       __atomic_load_n(&prod->tail.val.pos, __ATOMIC_RELAXED);
+	return ring_end((uintptr_t)&prod->head) ==
+	       ring_end((uintptr_t)&prod->tail);
 }
 
 void

@@ -239,3 +239,20 @@ MODEL(inject_closed, "a closed queue refuses, and a finished one stays so", 3,
 	model_check(!push_burst(0, 1));
 	end_finished();
 }
+
+/* It waits for the other's push, where that hides its own. */
+MODEL(inject_empty, "who has pushed takes out what it pushed", 3, 3)
+{
+	begin(8);
+	model_thread("pusher", push_one, (void *)1);
+	push_burst(0, 1);
+	weir__inject_close(queue);
+	weir__inject_empty(queue);
+	rig_check_seen_from(0, next_of[0]);
+	model_join_all();
+	while (pop(4) > 0)
+		;
+	rig_check_seen_from(TASKS_EACH, next_of[1]);
+	weir__inject_fini(queue);
+	model_free(queue);
+}

@@ -307,7 +307,8 @@ begin_in(struct task *t, uint64_t id, const struct weir_task_ops *ops,
 	task_set_ops(t, ops);
 	if (later)
 		task_set_id(t, id);
-	state_begin(&t->state, place_of(WEIR_AFFINITY_WORKER, worker), true, false);
+	state_begin(&t->state, place_of(WEIR_AFFINITY_WORKER, worker), true,
+		    false);
 }
 
 static bool

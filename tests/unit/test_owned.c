@@ -793,7 +793,8 @@ race_spawn(struct hands *h, uint64_t id)
 	/* Let others in where it cannot know of them. */
 	if (rand_below(&h->rand, 8) == 0)
 		sched_yield();
-	state_begin(&t->state, spawn_place(&attr), how == SPAWN_DETACHED, false);
+	state_begin(&t->state, spawn_place(&attr), how == SPAWN_DETACHED,
+		    false);
 	if (spawn_is_late(self, &node, &attr)) {
 		weir__spawn_end(self, t);
 		return;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Tasks that yield keep RUNNING until their next turn (lib/task/run.h): who looks at
- * them meanwhile, wakes or ends them, or takes their worker away, finds them as if
- * they were just queued.
+ * Tasks that yield keep RUNNING until their next turn, and those that a worker spawns
+ * into its own queue have it from the begin (lib/task/run.h): who looks at them
+ * meanwhile, wakes or ends them, or takes their worker away, finds them as if they were
+ * just queued.
  */
 
 #include "rig.h"
@@ -95,9 +96,8 @@ yield_once(void (*act)(void *arg))
 }
 
 static void
-look_at_it(void *arg)
+expect_queued(const struct weir_join *join, unsigned int polls)
 {
-	const struct weir_join *join = arg;
 	struct weir_task_entry entries[4];
 	uint64_t i, n, found = 0;
 
@@ -108,9 +108,15 @@ look_at_it(void *arg)
 			continue;
 		found++;
 		assert_int_equal(entries[i].state, WEIR_TASK_QUEUED);
-		assert_int_equal(entries[i].polls, 1);
+		assert_int_equal(entries[i].polls, polls);
 	}
 	assert_int_equal(found, 1);
+}
+
+static void
+look_at_it(void *arg)
+{
+	expect_queued(arg, 1);
 }
 
 static void
@@ -180,6 +186,47 @@ aborted_it_has_no_other_turn(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 }
 
+/* On a worker, where what is spawned waits until this task's turn is over. */
+static void
+spawn_and_look(void *joins)
+{
+	struct weir_join **join = joins;
+
+	*join = rig_spawn(rig.rt, &yield_once_ops, &rig.told);
+	expect_queued(*join, 0);
+}
+
+static void
+spawned_it_is_listed_as_queued(void **state)
+{
+	struct weir_join *join;
+
+	assert_int_equal(rig_join(spawn_between(spawn_and_look, &join), NULL),
+			 0);
+	rig_wait_until(rig_get(&rig.log.polls) == 2);
+	end(join);
+}
+
+static void
+spawn_and_abort(void *joins)
+{
+	struct weir_join **join = joins;
+
+	*join = rig_spawn(rig.rt, &yield_once_ops, &rig.told);
+	abort_it(*join);
+}
+
+static void
+spawned_and_aborted_it_has_no_turn(void **state)
+{
+	struct weir_join *join;
+
+	assert_int_equal(rig_join(spawn_between(spawn_and_abort, &join), NULL),
+			 0);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	rig_expect_log(0, 1, 0);
+}
+
 static uint64_t
 overflows(void)
 {
@@ -202,7 +249,7 @@ abort_half(void *arg)
 		weir_join_abort(joins[i]);
 }
 
-/* Those that are cancelled stay when the queue overflows, and end. */
+/* Those that are cancelled end, also where the queue overflows with them. */
 static void
 crowd_overflows_the_queue(void **state)
 {
@@ -423,6 +470,76 @@ runtime_ends(void **state)
 	assert_int_equal(rig_get(&rig.log.drops), RTE_DIM(joins));
 }
 
+static struct atomic_u32 ending;
+
+/* What a task has spawned when the runtime ends, more than its worker's queue holds. */
+static void
+spawn_and_end(void *arg)
+{
+	struct weir_join **joins = arg;
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		joins[i] = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
+	assert_true(weir__inject_len(&rig.rt->nodes[0]->inject) > 0);
+	weir_runtime_shutdown_begin(rig.rt);
+	rig_set(&ending, 1);
+}
+
+static void
+expect_all_ended(struct weir_join **joins)
+{
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	assert_int_equal(rig_get(&rig.log.drops), CROWD);
+}
+
+static void
+end_by(void (*act)(void *arg), struct weir_join **joins)
+{
+	struct weir_join *join;
+
+	rig_set(&ending, 0);
+	join = spawn_between(act, joins);
+	rig_wait_until(rig_get(&ending));
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+runtime_ends_with_what_was_spawned(void **state)
+{
+	struct weir_join *joins[CROWD];
+
+	end_by(spawn_and_end, joins);
+	expect_all_ended(joins);
+}
+
+/* Blocks its thread until all of them have ended, which the runtime's end waits for. */
+static void
+wait_for_all(void *arg)
+{
+	expect_all_ended(arg);
+}
+
+static void
+spawn_end_and_wait(void *arg)
+{
+	spawn_and_end(arg);
+	assert_int_equal(weir_block_in_place(wait_for_all, arg), 0);
+}
+
+static void
+runtime_ends_for_who_awaits_what_was_spawned(void **state)
+{
+	struct weir_join *joins[CROWD];
+
+	end_by(spawn_end_and_wait, joins);
+	assert_int_equal(rig_get(&rig.log.drops), CROWD);
+}
+
 static int
 look_again_poll(struct weir_context *ctx, void *state)
 {
@@ -528,6 +645,8 @@ main(void)
 		RIG_TEST(it_is_listed_as_queued, 1),
 		RIG_TEST(wake_up_is_for_its_next_turn, 1),
 		RIG_TEST(aborted_it_has_no_other_turn, 1),
+		RIG_TEST(spawned_it_is_listed_as_queued, 1),
+		RIG_TEST(spawned_and_aborted_it_has_no_turn, 1),
 		RIG_TEST(crowd_overflows_the_queue, 1),
 		RIG_TEST(crowd_overflows_the_queue, 2),
 		RIG_TEST(worker_goes_and_comes_back, 2),
@@ -538,6 +657,8 @@ main(void)
 			it_is_taken_from_a_worker_whose_core_another_thread_keeps,
 			2),
 		RIG_TESTS(runtime_ends),
+		RIG_TEST(runtime_ends_with_what_was_spawned, 1),
+		RIG_TEST(runtime_ends_for_who_awaits_what_was_spawned, 1),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
