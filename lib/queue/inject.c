@@ -7,7 +7,7 @@
  * The ring is in RTS mode (rte_ring's programmer's guide, "Producer/consumer
  * synchronization modes"), with the largest head-tail distance: a thread that
  * is preempted in the middle keeps its own entry, and those queued behind it,
- * from being seen, but nobody waits for it.
+ * from being seen, but nobody waits for it before the end.
  *
  * The list is a stack of batches that pushers swap onto it: chains, oldest task
  * first, whose last is linked to the batch below. A popper takes all of it, turns it

@@ -12,7 +12,8 @@
  * Z1 Those who yielded belong to the worker between polls, and while it is in a poll to
  *    who has the core's lock. Who recalls says so in `recalled`, has all threads pass a
  *    fence, and goes on only if the worker is in a poll: before the worker touches them
- *    behind that poll it looks at `recalled`, and waits on the lock if that is set.
+ *    behind that poll it looks at `recalled`, and waits on the lock if that is set. In a
+ *    poll it takes the lock itself.
  * Z2 Tasks that are bound to the worker stay.
  * Z3 Who has recalled in vain does something else for a while. The task may be at its
  *    end, where nothing is recalled, or all that is left may be bound.

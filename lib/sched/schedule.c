@@ -121,18 +121,36 @@ count_remote(struct node *node, unsigned int n)
 		atomic_u64_fetch_add(&node->outside_schedules, n, RELAXED);
 }
 
-/* Pushes to a node's inject queue, or drops the notifications if it is closed. */
+/*
+ * The runtime ends. A task that has its turn with it is this worker's: it gives that
+ * back, for who goes through the cells to end it; or, if it was cancelled, it stays, for
+ * the worker to end it in step 3 (task/run.h, N2). Not here: its drop is the user's, and
+ * a wake-up may come from where that may not go, from under a source's lock.
+ */
+static void
+refuse(struct core *c, struct task *t)
+{
+	if (likely(task_give_turn_back(t))) {
+		weir__task_drop_notification(t);
+		return;
+	}
+	/* It may be in a poll (recall.c, Z1). */
+	lock_acquire(&c->recall);
+	task_chain_add(&c->deferred, t);
+	lock_release(&c->recall);
+}
+
 void
 weir__inject(struct node *node, struct task *const *tasks, unsigned int n)
 {
 	unsigned int i;
 
-	if (weir__inject_push(&node->inject, tasks, n)) {
+	if (likely(weir__inject_push(&node->inject, tasks, n))) {
 		count_remote(node, n);
 		return;
 	}
 	for (i = 0; i < n; i++)
-		weir__task_drop_notification(tasks[i]);
+		refuse(core_of(node->rt), tasks[i]);
 }
 
 static __rte_noinline void
@@ -229,13 +247,13 @@ schedule_yielded(struct core *c, unsigned int n)
 void
 weir__schedule_deferred(struct core *c)
 {
-	unsigned int n, i;
-	struct task *t;
+	unsigned int n, others, i;
 
 	if (core_nb_deferred(c) == 0)
 		return;
 	core_own_deferred(c);
 	n = atomic_u32_load(&c->nb_yielded, RELAXED);
+	others = task_chain_len(&c->deferred);
 	if (likely(n <= weir__run_queue_room_owner(&worker_of(c)->queue))) {
 		schedule_yielded(c, n);
 	} else {
@@ -243,8 +261,9 @@ weir__schedule_deferred(struct core *c)
 			schedule_back(c, c->yielded[i]);
 	}
 	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
-	while ((t = task_chain_pop(&c->deferred)) != NULL)
-		schedule_back(c, t);
+	/* Who is put off again, as refused, comes behind these. */
+	for (; others > 0; others--)
+		schedule_back(c, task_chain_pop(&c->deferred));
 }
 
 /*

@@ -56,7 +56,8 @@ struct core {
 	/*
 	 * Yielded: back to the queue after the sources were polled. They are in an
 	 * array, the last member, since who goes through a chain waits for each link;
-	 * what it has no place for is in a chain behind it.
+	 * what it has no place for, and who was cancelled in a queue that was full while
+	 * the runtime ends, is in a chain behind it.
 	 */
 	struct task_chain deferred;
 	struct atomic_u32 recalled;   /* those, by others: see recall.c */
@@ -428,7 +429,10 @@ tell_of_queued(const struct core *c)
 		tell_of_all(c);
 }
 
-/* Pushes to a node's inject queue, or drops the notifications if it is closed. */
+/*
+ * Pushes to a node's inject queue. If that is closed, drops the notifications; a task that
+ * has its turn with it, and is the calling worker's, gives that back or stays.
+ */
 void
 weir__inject(struct node *node, struct task *const *tasks, unsigned int n);
 void

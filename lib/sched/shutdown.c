@@ -16,7 +16,7 @@
  *
  * Z1 A spawn either begins its task before it can know of step 1, and step 3 or 4
  *    ends it, or is refused, maybe late, and ends it itself (O2).
- * Z2 A notification is pushed before an inject queue closes, and step 5 drops
+ * Z2 A notification is pushed before an inject queue closes, and step 3 or 5 drops
  *    it, or is refused and dropped by its pusher, or is pushed across the end
  *    and dropped by either (inject.c, I4).
  * Z3 After step 4 no task runs and none is left but in the hands of a spawner that was
@@ -125,11 +125,12 @@ end_tasks_of(struct worker *w)
 	const struct worker *v;
 	unsigned int i;
 
+	/* Z5: also if it has a successor by now. */
+	weir__inject_empty(&w->node->inject);
 	for (i = 0; i < rt->nb_workers; i++) {
 		v = weir__worker_for(rt, i);
 		if (v != w && !is_deserted(v))
 			continue;
-		/* Others leave what kept its turn there to it (Z5). */
 		weir__inject_empty(&rt->workers[i]->node->inject);
 		weir__owned_shutdown(&rt->workers[i]->node->home, i, &w->live);
 	}

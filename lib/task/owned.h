@@ -79,8 +79,8 @@ weir__owned_close(struct owned *o);
 
 /*
  * Ends all tasks that the calling thread can know of, but those that are bound to
- * other workers. A task that runs elsewhere is ended by its own worker. live: the
- * calling thread's, or NULL.
+ * other workers. A task that runs elsewhere, or has its turn with it in another's queue
+ * (run.h, N1), is ended by that worker. live: the calling thread's, or NULL.
  */
 void
 weir__owned_shutdown(struct task_home *home, unsigned int worker,

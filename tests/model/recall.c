@@ -114,3 +114,40 @@ MODEL(recall_crowd, "more have yielded than there is a place for in one piece",
 	yield(workers_task(made++));
 	end();
 }
+
+/* One that has yielded, and then been cancelled. */
+static struct task *
+make_cancelled(void)
+{
+	struct task *t = workers_task(made++);
+
+	atomic_u64_store(&t->state.word, STATE_RUNNING | STATE_CANCELLED,
+			 RELAXED);
+	task_keep_turn(t, 0);
+	t->outcome = 1;
+	return t;
+}
+
+/* The runtime ends: the inject queue refuses what the worker's has no room for. */
+MODEL(recall_overflow, "a full queue gives back who is to end here, in a poll",
+      2, 2)
+{
+	struct task *turn, *t;
+	unsigned int i;
+
+	begin();
+	weir__inject_close(&worker_of(owner)->node->inject);
+	for (i = 0; i < RUN_QUEUE_SIZE; i++)
+		weir__schedule_back(owner, make_cancelled());
+	yield(workers_task(made++));
+	turn = workers_task(made++);
+	turn->outcome = 1;
+	model_thread("rescuer", recall, NULL);
+	context_begin(&owner->ctx, turn);
+	t = workers_task(made++);
+	t->outcome = 1;
+	weir__schedule_back(owner, t);
+	atomic_ptr_store(&owner->ctx.task, NULL, RELAXED);
+	run(owner, turn);
+	end();
+}

@@ -496,6 +496,29 @@ expect_all_ended(struct weir_join **joins)
 	assert_int_equal(rig_get(&rig.log.drops), CROWD);
 }
 
+/*
+ * Wakes more than there is room for, while the runtime ends: those in the queue end, but
+ * not in here, where the drop of each could come to what who wakes has locked.
+ */
+static void
+end_and_wake(void *arg)
+{
+	struct weir_join **joins = arg;
+	unsigned int i;
+
+	for (i = 0; i < PACK; i++)
+		joins[i] = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
+	for (i = 0; i < PACK; i += 2)
+		weir_join_abort(joins[i]);
+	weir_runtime_shutdown_begin(rig.rt);
+	/* The last one still comes behind this turn, and ends by itself. */
+	rig_set(&rig.go, 1);
+	for (i = 0; i < 2 * PACK; i++)
+		weir_waker_wake(pack.wakers[i]);
+	rig_set(&pack.held, rig_get(&rig.log.drops));
+	rig_set(&ending, 1);
+}
+
 static void
 end_by(void (*act)(void *arg), struct weir_join **joins)
 {
@@ -515,6 +538,28 @@ runtime_ends_with_what_was_spawned(void **state)
 
 	end_by(spawn_and_end, joins);
 	expect_all_ended(joins);
+}
+
+static void
+runtime_ends_while_its_queue_overflows(void **state)
+{
+	static const struct weir_task_ops woken_ops = { .name = "woken",
+							.poll = woken_poll };
+	struct weir_join *woken[2 * PACK], *joins[PACK];
+	unsigned int i;
+
+	memset(&pack, 0, sizeof(pack));
+	for (i = 0; i < 2 * PACK; i++)
+		woken[i] = weir_task_spawn(rig.rt, &woken_ops, NULL, NULL);
+	rig_wait_until(rig_get(&pack.nb_wakers) == 2 * PACK);
+	end_by(end_and_wake, joins);
+	assert_int_equal(rig_get(&pack.held), 0);
+	for (i = 0; i < PACK; i++)
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+	for (i = 0; i < 2 * PACK - 1; i++)
+		assert_int_equal(rig_join(woken[i], NULL), -ECANCELED);
+	assert_int_equal(rig_join(woken[i], NULL), 0);
+	assert_int_equal(rig_get(&rig.log.drops), PACK);
 }
 
 /* Blocks its thread until all of them have ended, which the runtime's end waits for. */
@@ -658,6 +703,7 @@ main(void)
 			2),
 		RIG_TESTS(runtime_ends),
 		RIG_TEST(runtime_ends_with_what_was_spawned, 1),
+		RIG_TEST(runtime_ends_while_its_queue_overflows, 1),
 		RIG_TEST(runtime_ends_for_who_awaits_what_was_spawned, 1),
 	};
 
