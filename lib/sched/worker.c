@@ -125,20 +125,12 @@ maintenance(struct core *c, uint64_t now)
 	tell_of_queued(c);
 }
 
-/* Looks at the clock, unless turns are timed: then the last one's end is at hand. */
-static inline void
-look_at_clock(struct core *c)
-{
-	if (likely(!c->timed))
-		core_set_now(c, rte_rdtsc());
-}
-
 /* The same between two turns, by the clock of this tick. */
 static void
 maintain_now(struct core *c)
 {
 	if (c->looked != core_tick(c))
-		look_at_clock(c);
+		core_set_now(c, rte_rdtsc());
 	maintenance(c, c->now);
 }
 
@@ -327,7 +319,6 @@ run_one_timed(struct core *c, struct task *t, bool resumed)
 
 	begin_turn(c, t);
 	next = weir__task_run_timed(c, t, resumed, &end);
-	core_set_now(c, end);
 	return end_turn(c, t, next, stamp_fine(end));
 }
 
@@ -578,7 +569,7 @@ look(struct core *c)
 	if (inject)
 		c->next_inject = core_tick(c) + c->inject_interval;
 	c->looking = true;
-	look_at_clock(c);
+	core_set_now(c, rte_rdtsc());
 	c->looked = core_tick(c);
 	fire_timers(worker_of(c), c->now, &fired);
 	if ((int32_t)(core_tick(c) - c->next_event) >= 0 ||
