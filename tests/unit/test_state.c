@@ -63,6 +63,12 @@ new_task_is_notified_and_owned(void **state)
 	assert_int_equal(state_place(state_load(&s)), PLACE);
 	state_begin(&s, PLACE, true, false);
 	assert_int_equal(state_load(&s), O | N | REFS(1) | AT(PLACE));
+	/* With its turn, it needs no notification. */
+	state_begin(&s, PLACE, false, true);
+	assert_int_equal(state_load(&s), O | J | R | REFS(2) | AT(PLACE));
+	assert_int_equal(state_to_next_turn(&s), STATE_RUN_POLL);
+	state_begin(&s, PLACE, true, true);
+	assert_int_equal(state_load(&s), O | R | REFS(1) | AT(PLACE));
 }
 
 /* T7 */
