@@ -78,8 +78,13 @@ struct core {
 	uint32_t inject_interval; /* ticks */
 	/* TSC of the last look at the clock, or poll while parked. */
 	uint64_t now;
-	uint32_t stamp;	     /* the same, coarse */
-	uint32_t budget;     /* weir_options.budget */
+	uint32_t stamp;	 /* the same, coarse */
+	uint32_t budget; /* weir_options.budget */
+	/*
+	 * TSC of a moment ago, since which nothing has been done that may take long, or
+	 * 0. Only while turns are timed, each of which looks at the clock as it is.
+	 */
+	uint64_t recent;
 	uint64_t last_poll;  /* TSC */
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */

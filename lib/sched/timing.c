@@ -63,14 +63,28 @@ record(struct timing *timing, enum weir_histogram_kind kind, uint64_t cycles)
 			 cycles * timing->ns_per_cycle >> NS_SHIFT);
 }
 
+/*
+ * What this tick has done since it looked at the clock takes less than another look. But
+ * whoever made the task runnable may have done so behind that one.
+ */
+static inline uint64_t
+begin_of_turn(const struct core *c, const struct task *t)
+{
+	if (c->recent != 0 && c->looked == core_tick(c) &&
+	    !stamp_seems_later(atomic_u32_load(&t->woken, RELAXED), c->recent))
+		return c->recent;
+	return rte_rdtsc();
+}
+
 enum task_next
 weir__task_run_timed(struct core *c, struct task *t, bool resumed,
 		     uint64_t *end)
 {
 	struct timing *timing = &worker_of(c)->timing;
-	uint64_t begin = rte_rdtsc(), waited;
+	uint64_t begin = begin_of_turn(c, t), waited;
 	enum task_next next;
 
+	c->recent = 0;
 	if (!resumed) {
 		waited = stamp_age(atomic_u32_load(&t->woken, RELAXED), begin);
 		/* From here on it may be looked at for longer than a fine one lasts. */

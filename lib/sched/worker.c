@@ -118,6 +118,7 @@ static void
 maintenance(struct core *c, uint64_t now)
 {
 	c->next_event = core_tick(c) + worker_of(c)->rt->options.event_interval;
+	c->recent = 0;
 	tune(c, now);
 	count_busy(c, now);
 	weir__poll_sources(c, now, false);
@@ -319,6 +320,7 @@ run_one_timed(struct core *c, struct task *t, bool resumed)
 
 	begin_turn(c, t);
 	next = weir__task_run_timed(c, t, resumed, &end);
+	c->recent = end;
 	return end_turn(c, t, next, stamp_fine(end));
 }
 
@@ -524,6 +526,7 @@ run_task(struct core *c, struct task *t)
 static bool
 attend(struct core *c, enum driver driver, uint32_t wanted)
 {
+	c->recent = 0;
 	if (wanted & ATTENTION_STOP)
 		return true;
 	if ((wanted & ATTENTION_RETURN) && weir__handoff_idle(c))
@@ -569,9 +572,11 @@ look(struct core *c)
 	if (inject)
 		c->next_inject = core_tick(c) + c->inject_interval;
 	c->looking = true;
-	core_set_now(c, rte_rdtsc());
+	core_set_now(c, unlikely(c->recent != 0) ? c->recent : rte_rdtsc());
+	c->recent = c->timed ? c->now : 0;
 	c->looked = core_tick(c);
-	fire_timers(worker_of(c), c->now, &fired);
+	if (fire_timers(worker_of(c), c->now, &fired))
+		c->recent = 0;
 	if ((int32_t)(core_tick(c) - c->next_event) >= 0 ||
 	    c->now - c->last_poll > worker_of(c)->rt->max_poll_gap)
 		maintenance(c, c->now);
@@ -607,6 +612,7 @@ look_around(struct core *c)
 {
 	struct task *t = weir__take_inject(c);
 
+	c->recent = 0;
 	if (t != NULL) {
 		if (unlikely(core_nb_deferred(c) > 0))
 			give_way(c);
@@ -660,6 +666,7 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 
 	weir__core = c;
 	core_set_now(c, rte_rdtsc());
+	c->recent = 0;
 	c->busy_since = c->now;
 	c->tuned_at = c->now;
 	c->tuned_tick = core_tick(c);

@@ -33,12 +33,32 @@ stamp_fine(uint64_t tsc)
 	return (uint32_t)(tsc >> 4) | STAMP_FINE;
 }
 
+static inline unsigned int
+stamp_shift(uint32_t stamp)
+{
+	return stamp & STAMP_FINE ? 4 : 16;
+}
+
+/* From the stamp to now, in its own unit. */
+static inline uint32_t
+stamp_units(uint32_t stamp, uint64_t now)
+{
+	return ((uint32_t)(now >> stamp_shift(stamp)) - stamp) & STAMP_MASK;
+}
+
+/* Is it ahead of now, or older than half of what its age is known up to? */
+static inline bool
+stamp_seems_later(uint32_t stamp, uint64_t now)
+{
+	return stamp_units(stamp, now) > STAMP_MASK / 2;
+}
+
 /* Cycles from the stamp to now. */
 static inline uint64_t
 stamp_age(uint32_t stamp, uint64_t now)
 {
-	unsigned int shift = stamp & STAMP_FINE ? 4 : 16;
-	uint32_t age = ((uint32_t)(now >> shift) - stamp) & STAMP_MASK;
+	unsigned int shift = stamp_shift(stamp);
+	uint32_t age = stamp_units(stamp, now);
 
 	return age > STAMP_MASK - STAMP_SLACK ? 0 : (uint64_t)age << shift;
 }

@@ -249,6 +249,27 @@ see_stats(unsigned int rt)
 	}
 }
 
+/* Nobody has waited for a turn, or had one, for longer than the run has taken. */
+static void
+check_times(unsigned int rt)
+{
+	static struct weir_histogram h;
+	static const enum weir_histogram_kind kinds[] = {
+		WEIR_HISTOGRAM_POLL,
+		WEIR_HISTOGRAM_WAKE,
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		if (weir_runtime_histogram_get(sim.rt[rt], kinds[i], &h) != 0)
+			return;
+		if (h.max > kernel_now())
+			virtual_failed("histogram %u: %" PRIu64
+				       " ns, longer than the run",
+				       i, h.max);
+	}
+}
+
 static void
 shut_down(unsigned int rt)
 {
@@ -267,6 +288,7 @@ shut_down(unsigned int rt)
 	if (rc != 0)
 		virtual_failed("weir_runtime_shutdown: %d", rc);
 	check_report(&left);
+	check_times(rt);
 	see_stats(rt);
 }
 

@@ -171,6 +171,11 @@ age_of_a_stamp_wraps_and_bears_skew(void **state)
 			assert_int_equal(stamp_age(stamp, then - unit), 0);
 			assert_int_equal(stamp_age(stamp, then - 1000 * unit),
 					 0);
+			assert_false(stamp_seems_later(stamp, then));
+			assert_false(
+				stamp_seems_later(stamp, then + range / 2 - 1));
+			assert_true(stamp_seems_later(stamp, then - unit));
+			assert_true(stamp_seems_later(stamp, then - range / 4));
 		}
 	}
 }
