@@ -5,7 +5,8 @@
  * how long a task that was made runnable waits for its turn.
  *
  * Only when weir_options.histograms asks for them: two looks at the clock for
- * each poll and one for each wake-up are a good part of what those take.
+ * each poll and one for each wake-up are a good part of what those take. Where the
+ * worker's loop looks, too, one look serves both.
  */
 
 #include <errno.h>

@@ -201,8 +201,8 @@ struct weir_options {
 
 	/**
 	 * Keep histograms of poll times and of the time from wake-up to turn,
-	 * for weir_worker_histogram_get(). Takes two looks at the clock for
-	 * each poll and one for each wake-up. Default false.
+	 * for weir_worker_histogram_get(). Takes up to two looks at the clock
+	 * for each poll and one for each wake-up. Default false.
 	 */
 	bool histograms;
 
