@@ -219,6 +219,12 @@ def make_parser():
     return parser
 
 
+def is_hugetlbfs(folder):
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        return any(line.split()[1:3] == [folder, "hugetlbfs"]
+                   for line in mounts)
+
+
 def reps_of(parser, text, least):
     try:
         return LEAST_REPS if text is None else whole(text, least)
@@ -250,6 +256,8 @@ def parse_arguments(argv=None):
                             or args.scenarios == ungrouped())):
         parser.error("--page: only with instructions, or with --peers and every "
                      "scenario, or with --peers and scaling")
+    if args.huge_dir and not is_hugetlbfs(args.huge_dir):
+        parser.error(f"--huge-dir: no hugetlbfs mount '{args.huge_dir}'")
     args.compare_file = args.compare
     if args.compare:
         try:

@@ -65,6 +65,8 @@ def mistakes_are_named():
                 (["growth", "spawn_local"], "growth: goes alone"),
                 (["instructions", "growth"], "goes alone"),
                 (["--compare", "x", "growth"], "--compare: not with growth"),
+                (["--huge-dir", "/proc"], "--huge-dir: no hugetlbfs mount "
+                 "'/proc'"),
                 (["--page"], "--page: only with instructions"),
                 (["--page", "--peers", "timers"], "--page: only with"),
                 (["instructions", "--svg", "x"], "--svg: not with"),
@@ -97,7 +99,7 @@ def files_are_where_the_caller_is():
             text=True, check=False)
     equal(done.returncode, 2)
     check("report.json: not JSON" in done.stderr, done.stderr)
-    args = bench.parse_arguments(
+    args = bench.make_parser().parse_args(
         ["--json", "a", "--svg", "b", "--huge-dir", "c"])
     equal([args.json, args.svg, args.huge_dir],
           [os.path.abspath(name) for name in "abc"])
