@@ -73,6 +73,7 @@ struct core {
 	struct lock recall; /* held through a system call */
 
 	uint32_t clock_ticks;	  /* between two of those */
+	uint32_t calm_ticks;	  /* the same where nothing is timed */
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
 	uint32_t inject_interval; /* ticks */
@@ -298,7 +299,10 @@ core_look_at(struct core *c, uint32_t tick)
 static inline void
 core_looked(struct core *c, uint32_t tick)
 {
-	int32_t ticks = (int32_t)c->clock_ticks;
+	const struct worker *w = worker_of(c);
+	bool calm =
+		!timers_any(&w->timers) && !source_set_is_awaited(&w->sources);
+	int32_t ticks = (int32_t)(calm ? c->calm_ticks : c->clock_ticks);
 
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_event - tick));
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_inject - tick));

@@ -104,13 +104,13 @@ struct weir_options {
 
 	/**
 	 * Microseconds that may pass between two polls of the sources while
-	 * there is work; looked at before each task that a queue gives, so not
-	 * between that and up to three that it has woken (lifo_slot), nor in the
-	 * up to 17 turns in which these go on. While turns are short it is looked
-	 * at before every 32nd only, so when they get long suddenly, up to 31 of
-	 * those come first. Smaller: more time goes into polls. Larger: RX rings
-	 * overflow (1,024 descriptors at 14.88 Mpps last 69 us). 1 to 1000000,
-	 * default 20.
+	 * there is work; looked at, where one is waited for, before each task
+	 * that a queue gives, so not between that and up to three that it has
+	 * woken (lifo_slot), nor in the up to 17 turns in which these go on.
+	 * While turns are short it is looked at before every 32nd only, so when
+	 * they get long suddenly, up to 31 of those come first. Smaller: more
+	 * time goes into polls. Larger: RX rings overflow (1,024 descriptors at
+	 * 14.88 Mpps last 69 us). 1 to 1000000, default 20.
 	 */
 	unsigned int max_poll_gap_us;
 

@@ -15,7 +15,9 @@
  *    every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
- *    to read it would be a good part of each.
+ *    to read it would be a good part of each. Where there are none, and no source is
+ *    waited for, it can wait for CALM times as long; a task that is about to arm one
+ *    has the next look at its time.
  * L4 A worker parks only with nothing of its own to run; see park.c.
  * L5 A task that looks again behind another keeps RUNNING meanwhile. It is resumed
  *    when that one's turn is over, or goes to the queue: before the next tick, and
@@ -44,6 +46,9 @@
 
 /* Smaller: the clock is read more often. Larger: timers wait for more tasks. */
 #define CLOCK_TICKS_MAX 32u
+
+/* Smaller: the clock is read more often. Larger: who yielded waits for more tasks. */
+#define CALM 4u
 
 __thread struct core *weir__core __attribute__((tls_model("initial-exec")));
 
@@ -90,7 +95,7 @@ tune(struct core *c, uint64_t now)
 {
 	const struct weir_runtime *rt = worker_of(c)->rt;
 	uint32_t ticks = core_tick(c) - c->tuned_tick;
-	uint64_t mean, quick;
+	uint64_t mean, calm, quick;
 
 	/* Who looks at its sources all the time need not divide each time. */
 	if (ticks == 0 ||
@@ -98,7 +103,9 @@ tune(struct core *c, uint64_t now)
 		return;
 	mean = (now - c->tuned_at) / ticks;
 	c->mean_poll = (7 * c->mean_poll + mean) / 8;
-	quick = rt->clock_target / (c->mean_poll + 1);
+	calm = CALM * rt->clock_target / (c->mean_poll + 1);
+	quick = calm / CALM;
+	c->calm_ticks = within(calm, 1, CLOCK_TICKS_MAX);
 	c->clock_ticks = within(quick, 1, CLOCK_TICKS_MAX);
 	weir__run_queue_expect_owner(&worker_of(c)->queue, quick);
 	if (rt->options.inject_interval == 0)
@@ -741,8 +748,13 @@ weir__reader_return(void)
 struct timers *
 weir__timers_of(const struct weir_context *ctx)
 {
+	struct core *c = ctx->core;
+
 	context_check(ctx);
-	return &worker_of(ctx->core)->timers;
+	/* L3: one may come. */
+	if (c->ticks_left > (int32_t)c->clock_ticks)
+		core_look_at(c, core_tick(c) + c->clock_ticks);
+	return &worker_of(c)->timers;
 }
 
 uint64_t

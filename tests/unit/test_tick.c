@@ -463,6 +463,102 @@ clock_is_read_every_32_turns_at_least(void **state)
 	rig_runtime_free(rt);
 }
 
+/* Where nothing is timed, where there is a timer, and where a source is waited for. */
+enum {
+	CALM,
+	TIMER,
+	SOURCE,
+	NB_PHASES
+};
+
+#define CLOCK_TICKS 3u
+#define CALM_TICKS 20u
+
+struct phases {
+	struct weir_null *null;
+	struct weir_sleep sleep;
+	unsigned int polls;
+	uint32_t looked;	  /* tick of the last look at the clock */
+	uint32_t most[NB_PHASES]; /* ticks between two looks */
+	uint32_t armed; /* ticks to the next look when the timer was armed */
+};
+
+static void
+note_looks(struct phases *p, const struct core *c, unsigned int phase)
+{
+	if (p->looked == c->looked)
+		return;
+	/* The first of a phase may have been set before. */
+	if (p->polls % POLLS > 2 * CALM_TICKS)
+		p->most[phase] = RTE_MAX(p->most[phase], c->looked - p->looked);
+	p->looked = c->looked;
+}
+
+/* Long before the next look, which then comes sooner. */
+static void
+arm_timer(struct phases *p, struct weir_context *ctx)
+{
+	struct core *c = ctx->core;
+
+	if (p->armed > 0 || c->ticks_left <= 2 * (int32_t)CLOCK_TICKS)
+		return;
+	weir_sleep(ctx, &p->sleep, UINT64_C(3600000000000));
+	p->armed = c->next_look - core_tick(c);
+}
+
+static int
+look_in_phases(struct weir_context *ctx, void *state)
+{
+	struct core *c = ctx->core;
+	struct phases *p = state;
+
+	c->clock_ticks = CLOCK_TICKS;
+	c->calm_ticks = CALM_TICKS;
+	note_looks(p, c, p->polls / POLLS);
+	p->polls++;
+	if (p->polls / POLLS == TIMER)
+		arm_timer(p, ctx);
+	if (p->polls == SOURCE * POLLS) {
+		weir_sleep_cancel(&p->sleep);
+		weir_null_recv(ctx, p->null);
+	}
+	if (p->polls == NB_PHASES * POLLS)
+		return WEIR_DONE;
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static const struct weir_task_ops look_in_phases_ops = {
+	.name = "look_in_phases",
+	.state_size = sizeof(struct phases),
+	.poll = look_in_phases,
+	.result_size = sizeof(struct phases),
+};
+
+static void
+clock_is_read_more_often_where_something_is_timed(void **state)
+{
+	struct phases p = { 0 };
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	/* So that nothing else has it look, or sets the intervals. */
+	o.event_interval = 100000;
+	o.inject_interval = 100000;
+	o.max_poll_gap_us = LONG_GAP_US;
+	start(&o);
+	p.null = weir_null_create(rt, 0);
+	assert_non_null(p.null);
+	assert_int_equal(weir_runtime_block_on(rt, &look_in_phases_ops, &p, &p),
+			 0);
+	weir_null_free(p.null);
+	rig_runtime_free(rt);
+	assert_int_equal(p.most[CALM], CALM_TICKS);
+	assert_in_range(p.armed, 1, CLOCK_TICKS);
+	assert_int_equal(p.most[TIMER], CLOCK_TICKS);
+	assert_int_equal(p.most[SOURCE], CLOCK_TICKS);
+}
+
 static struct atomic_u32 rounds;
 static struct atomic_ptr round_waker;
 static struct atomic_u64 first_mean, last_mean; /* cycles of a turn */
@@ -646,6 +742,8 @@ main(void)
 		cmocka_unit_test(every_wait_spends_budget),
 		cmocka_unit_test(intervals_tune_themselves),
 		cmocka_unit_test(clock_is_read_every_32_turns_at_least),
+		cmocka_unit_test(
+			clock_is_read_more_often_where_something_is_timed),
 		cmocka_unit_test(intervals_tune_themselves_between_waits),
 		cmocka_unit_test(worker_takes_its_share_of_the_inject_queue),
 		cmocka_unit_test(
