@@ -41,7 +41,7 @@
 static bool
 notify_one(struct node *node)
 {
-	const struct core *c = core_of(node->rt);
+	struct core *c = core_of(node->rt);
 	const uint64_t *beside = NULL;
 	unsigned int bit;
 
@@ -51,6 +51,9 @@ notify_one(struct node *node)
 		return false;
 	/* [sleep:F1] behind the claim. */
 	sleeper_call(&node->workers[bit]->sleeper, SEQ_CST);
+	/* It may have been a system call. */
+	if (c != NULL)
+		c->recent = 0;
 	return true;
 }
 
