@@ -65,8 +65,9 @@ def mistakes_are_named():
                 (["growth", "spawn_local"], "growth: goes alone"),
                 (["instructions", "growth"], "goes alone"),
                 (["--compare", "x", "growth"], "--compare: not with growth"),
-                (["--huge-dir", "/proc"], "--huge-dir: no hugetlbfs mount "
+                (["--huge-dir", "/proc"], "--huge-dir: not on hugetlbfs: "
                  "'/proc'"),
+                (["--huge-dir", "/not/there"], "--huge-dir: not on hugetlbfs"),
                 (["--page"], "--page: only with instructions"),
                 (["--page", "--peers", "timers"], "--page: only with"),
                 (["instructions", "--svg", "x"], "--svg: not with"),
