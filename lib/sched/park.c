@@ -27,6 +27,9 @@
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
  *    are: at the begin of each, or of one in a while where it lingers.
+ * Q9 Who lingers watches the bound task that had its turn last, if that waits (state.h,
+ *    T8). Of two that wake each other, each has the other's word to change and no more,
+ *    which says all there is to say: no inbox's line goes to and fro besides.
  */
 
 #include <errno.h>
@@ -276,10 +279,42 @@ rescue_others(struct core *c)
 	return has_tasks(c);
 }
 
+/* Q9. NULL: there is none that it could watch. */
+static struct task *
+watch(const struct core *c)
+{
+	const struct worker *w = worker_of(c);
+	struct task *t = c->last_bound;
+
+	if (t == NULL ||
+	    !state_watch(&t->state, place_of(WEIR_AFFINITY_WORKER, w->index)))
+		return NULL;
+	return t;
+}
+
+static bool
+is_notified(const struct task *watched)
+{
+	return watched != NULL && !state_is_watched(&watched->state);
+}
+
+/* It looks elsewhere from here on. True: the task has been notified. */
+static bool
+end_watch(struct core *c, struct task *t)
+{
+	if (t == NULL || state_unwatch(&t->state))
+		return false;
+	/* By whoever; since the last look at it. */
+	note_woken(worker_of(c)->rt, c, t);
+	task_chain_add(&c->local, t);
+	return true;
+}
+
 bool
 weir__linger(struct core *c)
 {
 	struct worker *w = worker_of(c);
+	struct task *watched;
 	uint64_t begin;
 	unsigned int n;
 	int64_t late;
@@ -291,17 +326,21 @@ weir__linger(struct core *c)
 	if (unlikely(c->now >= c->rescue_far ||
 		     late > (int64_t)(LINGER_GAPS * w->rt->max_poll_gap)))
 		rescue_others(c);
+	watched = watch(c);
 	found = poll_waiting(c);
 	begin = c->now;
 	count_busy(c, begin);
 	note_idleness(c);
-	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
+	for (n = 1;
+	     !found && !is_notified(watched) && c->now - begin < w->rt->linger;
+	     n++) {
 		if (n >= LINGER_POLLS && rte_is_power_of_2(n) &&
 		    weir__work_pending(w))
 			break;
 		atomic_spin();
 		found = poll_waiting(c);
 	}
+	found |= end_watch(c, watched);
 	core_looked(c, core_tick(c) + 1);
 	end_wait(c, begin);
 	return found;

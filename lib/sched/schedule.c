@@ -4,7 +4,8 @@
  * Where a task goes when it is spawned or woken.
  *
  * H1 A task with one worker goes to that worker: into its local chain by the
- *    worker itself, into its inbox by others.
+ *    worker itself, into its inbox by others; or it is left to the worker, which
+ *    watches it (park.c, Q9), and does not come here.
  * H2 Any other task goes into the run queue (or LIFO slot) of the calling
  *    worker if that is on the task's home node, and else to the home node's
  *    inject queue.

@@ -90,8 +90,13 @@ struct core {
 	uint64_t busy_since; /* TSC up to which `busy` has been counted */
 	uint64_t tuned_at;   /* TSC */
 	uint32_t tuned_tick;
-	uint32_t looked;       /* tick of the last look at the clock */
-	uint64_t mean_poll;    /* cycles a task poll takes, EWMA */
+	uint32_t looked;    /* tick of the last look at the clock */
+	uint64_t mean_poll; /* cycles a task poll takes, EWMA */
+	/*
+	 * The cell of the bound task that had its turn last, whatever it holds by now;
+	 * NULL: it was a large one, or there was none. See park.c, Q9.
+	 */
+	struct task *last_bound;
 	uint64_t idle_since;   /* TSC; see park.c, Q3 */
 	uint32_t short_waits;  /* in a row, up to the last; see park.c, Q6 */
 	uint64_t idle_polls;   /* tasks polled until then */
@@ -307,6 +312,17 @@ core_looked(struct core *c, uint32_t tick)
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_event - tick));
 	ticks = RTE_MIN(ticks, (int32_t)(c->next_inject - tick));
 	core_look_at(c, tick + (uint32_t)RTE_MAX(ticks, 0));
+}
+
+/* A task that is bound to this worker, to have its turn; or NULL. */
+static inline struct task *
+core_take_bound(struct core *c)
+{
+	struct task *t = task_chain_pop(&c->local);
+
+	if (t != NULL)
+		c->last_bound = cell_is_large(t) ? NULL : t;
+	return t;
 }
 
 static inline struct node *

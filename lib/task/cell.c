@@ -542,7 +542,7 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	unsigned int cls = t->size_class;
 	struct cell *batch;
 
-	if (unlikely(c == NULL || c->pools != p || cls == CELL_CLASS_MALLOC)) {
+	if (unlikely(c == NULL || c->pools != p || cell_is_large(t))) {
 		free_elsewhere(p, t);
 		if (c != NULL)
 			c->nb_cells--;

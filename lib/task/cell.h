@@ -183,6 +183,13 @@ stock_pop(struct cell_stock *s)
 	return c;
 }
 
+/* Is it one that is returned to the heap (cell.c, C5)? */
+static inline bool
+cell_is_large(const struct task *t)
+{
+	return t->size_class == CELL_CLASS_MALLOC;
+}
+
 /* The size class of a state that is not too large for any. */
 static inline size_t
 cell_class(size_t state_size)

@@ -17,16 +17,18 @@
  *	bit 3  CANCELLED      to be dropped instead of polled
  *	bit 4  JOIN_INTEREST  the join handle exists
  *	bit 5  JOIN_WAKER     the waiter field belongs to the completing thread
- *	bit 6  OWNED          live, and its node's (owned.c): that keeps the cell as
+ *	bit 6  WATCHED        its worker looks at the word itself, for a notification
+ *	bit 7  OWNED          live, and its node's (owned.c): that keeps the cell as
  *	                      a reference does, and becomes one with COMPLETE
- *	bit 7+ references
+ *	bit 8+ references
  *	top 16 the place that it is bound to; the same for as long as it lives
  *
  * Invariants:
  * T1 RUNNING and COMPLETE are never both set.
  * T2 A task is in at most one queue, and with a reference that belongs to that
  *    place. NOTIFIED is set there; or else RUNNING, which belongs to that place
- *    too, and NOTIFIED if it was woken since (run.h).
+ *    too, and NOTIFIED if it was woken since (run.h). To be left to who watched it
+ *    (T8) is such a place, too.
  * T3 The state bytes are touched by the holder of RUNNING only; the result
  *    bytes, after COMPLETE, by whoever ends JOIN_INTEREST or, if that was gone
  *    before COMPLETE, by the completing thread.
@@ -40,6 +42,12 @@
  *    and OWNED keeps the cell.
  * T7 A cell without a task, or with one that is nobody's to end, never has OWNED. Who
  *    looks for tasks (owned.c) reads the words of such cells too.
+ * T8 WATCHED is set by the worker that the task is bound to, and only while nobody runs
+ *    the task and it is not notified. Either that worker unsets it; or who notifies the
+ *    task, of which this worker need not be told otherwise then: the notification and
+ *    its reference are the worker's. Nothing else happens to the task meanwhile but
+ *    that references come and go. So the cell of a task that has gone may be looked at,
+ *    if it is one (owned.c, O3): either there is such a task, or nothing is changed.
  */
 
 #include "base/atomic.h"
@@ -51,8 +59,9 @@
 #define STATE_CANCELLED (UINT64_C(1) << 3)
 #define STATE_JOIN_INTEREST (UINT64_C(1) << 4)
 #define STATE_JOIN_WAKER (UINT64_C(1) << 5)
-#define STATE_OWNED (UINT64_C(1) << 6)
-#define STATE_REF_SHIFT 7 /* next to OWNED: see state_to_complete() */
+#define STATE_WATCHED (UINT64_C(1) << 6)
+#define STATE_OWNED (UINT64_C(1) << 7)
+#define STATE_REF_SHIFT 8 /* next to OWNED: see state_to_complete() */
 #define STATE_REF_ONE (UINT64_C(1) << STATE_REF_SHIFT)
 #define STATE_PLACE_SHIFT 48
 #define STATE_REFS ((UINT64_C(1) << STATE_PLACE_SHIFT) - STATE_REF_ONE)
@@ -150,6 +159,7 @@ state_to_running(struct task_state *s)
 
 	do {
 		WEIR_ASSERT(old & STATE_NOTIFIED, "T2");
+		WEIR_ASSERT(!(old & STATE_WATCHED), "T8");
 		if (unlikely(old & (STATE_RUNNING | STATE_COMPLETE))) {
 			to = old - STATE_REF_ONE;
 			if (state_swap(s, &old, to))
@@ -286,12 +296,20 @@ state_join_waker_done(struct task_state *s, unsigned int n)
 	return state_refs(old) == n;
 }
 
+/* The word of a task that is watched, once it is notified (T8). */
+static inline uint64_t
+state_left(uint64_t word)
+{
+	return (word | STATE_NOTIFIED) & ~STATE_WATCHED;
+}
+
 /* Wake-ups. */
 enum state_wake {
 	STATE_WAKE_NOTHING,
 	STATE_WAKE_SCHEDULE, /* queue it; the ref for that is taken */
 	STATE_WAKE_FREE,     /* by value only: it was the last ref */
 };
+
 /* Uses the caller's ref up, or makes it the notification's. */
 static inline enum state_wake
 state_wake_by_value(struct task_state *s)
@@ -306,8 +324,10 @@ state_wake_by_value(struct task_state *s)
 			to = (old | STATE_NOTIFIED) - STATE_REF_ONE;
 			WEIR_ASSERT(!state_is_free(to), "T6");
 			next = STATE_WAKE_NOTHING;
-		} else if (old & (STATE_COMPLETE | STATE_NOTIFIED)) {
-			to = old - STATE_REF_ONE;
+		} else if (old &
+			   (STATE_COMPLETE | STATE_NOTIFIED | STATE_WATCHED)) {
+			to = old & STATE_WATCHED ? state_left(old) :
+						   old - STATE_REF_ONE;
 			next = state_is_free(to) ? STATE_WAKE_FREE :
 						   STATE_WAKE_NOTHING;
 		} else {
@@ -334,9 +354,11 @@ state_wake_by_ref(struct task_state *s)
 		 */
 		to = old | STATE_NOTIFIED;
 		next = STATE_WAKE_NOTHING;
-		if (!(old & (STATE_RUNNING | STATE_NOTIFIED))) {
+		if (!(old & (STATE_RUNNING | STATE_NOTIFIED | STATE_WATCHED))) {
 			to += STATE_REF_ONE;
 			next = STATE_WAKE_SCHEDULE;
+		} else if (old & STATE_WATCHED) {
+			to = state_left(old) + STATE_REF_ONE;
 		}
 	} while (!state_swap(s, &old, to));
 	return next;
@@ -354,10 +376,53 @@ state_to_cancelled(struct task_state *s)
 			return false;
 		to = old | STATE_CANCELLED;
 		schedule = !(old & (STATE_RUNNING | STATE_NOTIFIED));
-		if (schedule)
-			to = (to | STATE_NOTIFIED) + STATE_REF_ONE;
+		if (schedule) {
+			to = state_left(to) + STATE_REF_ONE;
+			schedule = !(old & STATE_WATCHED);
+		}
 	} while (!state_swap(s, &old, to));
 	return schedule;
+}
+
+/*
+ * Its worker has nothing to do but to wait for it. False: there is no such task that
+ * waits. By that worker, of a cell that is there whatever it holds; place: its own.
+ */
+static inline bool
+state_watch(struct task_state *s, uint16_t place)
+{
+	const uint64_t other = STATE_RUNNING | STATE_COMPLETE | STATE_NOTIFIED |
+			       STATE_CANCELLED;
+	uint64_t old = state_load(s);
+
+	do {
+		WEIR_ASSERT(state_place(old) != place || !(old & STATE_WATCHED),
+			    "T8");
+		if ((old & (STATE_OWNED | other)) != STATE_OWNED ||
+		    state_place(old) != place)
+			return false;
+	} while (!state_swap(s, &old, old | STATE_WATCHED));
+	return true;
+}
+
+/* Has nobody notified it? At once old; state_unwatch() is certain. */
+static inline bool
+state_is_watched(const struct task_state *s)
+{
+	return (atomic_u64_load(&s->word, RELAXED) & STATE_WATCHED) != 0;
+}
+
+/* It stops. False: the task was notified, and that is its to queue (T8). */
+static inline bool
+state_unwatch(struct task_state *s)
+{
+	uint64_t old = state_load(s);
+
+	do {
+		if (!(old & STATE_WATCHED))
+			return false;
+	} while (!state_swap(s, &old, old & ~STATE_WATCHED));
+	return true;
 }
 
 /*
@@ -380,6 +445,7 @@ state_to_shutdown(struct task_state *s, uint64_t old)
 		if (to == old)
 			return false;
 	} while (!state_swap(s, &old, to));
+	WEIR_ASSERT(!(to & STATE_WATCHED), "T8");
 	return ours;
 }
 

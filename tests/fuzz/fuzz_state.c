@@ -2,8 +2,8 @@
 
 /*
  * The state word against plain booleans. An input is a program of transitions,
- * each made by someone who may make it: a queue, a poller, shutdown, wakers, the
- * join handle. Who there is also tells how many references there must be. Shutdown
+ * each made by someone who may make it: a queue, a poller, a worker that watches,
+ * shutdown, wakers, the join handle. Who there is also tells how many references there must be. Shutdown
  * goes by what it read at some time, of this task or of one before it.
  */
 
@@ -32,17 +32,20 @@ static struct {
 	bool cancelled;
 	bool join_interest;
 	bool join_waker;
+	bool watched;
 	bool owned;
 	uint16_t place;
 	/* Who has a reference. */
 	bool was_owned; /* what OWNED became, which the runner has */
 	bool queued;
 	bool kept; /* as queued, with RUNNING */
+	bool left; /* as queued, to who watched */
 	bool handle;
 	enum runner runner;
 	unsigned int wakers;
 	bool owed; /* one of those is not counted yet */
 	/* How far things are. */
+	bool watching; /* the worker has not stopped */
 	bool job;
 	bool must_end; /* the runner was told that it is cancelled */
 	unsigned int drops;
@@ -52,7 +55,7 @@ static struct {
 static unsigned int
 model_refs(void)
 {
-	return m.was_owned + m.queued + m.kept + m.handle + m.wakers +
+	return m.was_owned + m.queued + m.kept + m.left + m.handle + m.wakers +
 	       (m.runner == RUNNER_POLLER) - m.owed;
 }
 
@@ -65,7 +68,7 @@ model_word(void)
 	       (m.cancelled ? STATE_CANCELLED : 0) |
 	       (m.join_interest ? STATE_JOIN_INTEREST : 0) |
 	       (m.join_waker ? STATE_JOIN_WAKER : 0) |
-	       (m.owned ? STATE_OWNED : 0) |
+	       (m.watched ? STATE_WATCHED : 0) | (m.owned ? STATE_OWNED : 0) |
 	       (uint64_t)m.place << STATE_PLACE_SHIFT |
 	       model_refs() * STATE_REF_ONE;
 }
@@ -196,6 +199,35 @@ pend(void)
 	check_free(false);
 }
 
+/* The task's worker has nothing else to do; or one of another place looks at it. */
+static void
+watch(bool elsewhere)
+{
+	bool waits = m.owned && !m.running && !m.notified && !m.cancelled;
+	bool told;
+
+	if (m.watching)
+		return;
+	told = state_watch(&state, m.place ^ elsewhere);
+	fuzz_check(told == (waits && !elsewhere));
+	m.watched = told;
+	m.watching = told;
+}
+
+/* It has something else to do, or has seen that it need not. */
+static void
+unwatch(void)
+{
+	if (!m.watching)
+		return;
+	fuzz_check(state_is_watched(&state) == m.watched);
+	fuzz_check(state_unwatch(&state) == m.watched);
+	m.watched = false;
+	m.watching = false;
+	m.queued |= m.left;
+	m.left = false;
+}
+
 /* What the runner of a task that ends gives back, with what OWNED is by then. */
 static unsigned int
 runner_refs(void)
@@ -279,9 +311,11 @@ schedule(bool told)
 {
 	bool waits = !m.running && !m.complete && !m.notified;
 
-	fuzz_check(told == waits);
+	fuzz_check(told == (waits && !m.watched));
 	m.notified = true;
 	m.queued |= told;
+	m.left |= waits && m.watched;
+	m.watched = false;
 }
 
 static void
@@ -353,9 +387,10 @@ cancel(void)
 		return;
 	}
 	m.cancelled = true;
-	fuzz_check(told == (!m.running && !m.notified));
-	m.notified |= told;
-	m.queued |= told;
+	if (!m.running && !m.notified)
+		schedule(told);
+	else
+		fuzz_check(!told);
 }
 
 /* It goes by what it saw: another place's task is not its own. */
@@ -365,6 +400,8 @@ shut_down(void)
 	const uint64_t ended = STATE_RUNNING | STATE_CANCELLED;
 	bool told, comes;
 
+	/* That worker sees to it itself, or has ended. */
+	unwatch();
 	comes = (seen & STATE_OWNED) && (seen & ended) != ended && m.owned &&
 		state_place(seen) == m.place;
 	told = state_to_shutdown(&state, seen);
@@ -434,10 +471,14 @@ step(unsigned int op)
 		pend();
 		break;
 	case 3:
-		if (op / 16 % 2 == 0)
+		if (op / 16 % 4 == 0)
 			yield();
-		else
+		else if (op / 16 % 4 == 1)
 			give_turn_back();
+		else if (op / 16 % 4 == 2)
+			unwatch();
+		else
+			watch(op / 16 % 8 == 7);
 		break;
 	case 4:
 		complete();
@@ -494,7 +535,10 @@ check(void)
 	fuzz_check(m.frees == 1 ? model_refs() == 0 && !m.owned :
 				  model_refs() > 0 || m.owned);
 	/* No wake-up is lost: whoever runs it, or a queue, knows of it. */
-	fuzz_check(!m.notified || m.running || m.complete || m.queued);
+	fuzz_check(!m.notified || m.running || m.complete || m.queued ||
+		   m.left);
+	/* T8 */
+	fuzz_check(!m.watched || !(m.notified || m.running || m.complete));
 	/* RUNNING is somebody's. */
 	fuzz_check(!m.running || m.kept || m.runner != RUNNER_NONE);
 }
@@ -503,6 +547,7 @@ check(void)
 static void
 end(void)
 {
+	unwatch();
 	take_waiter_back();
 	drop_handle();
 	while (m.wakers > 0)

@@ -198,6 +198,75 @@ MODEL(park_linger_inbox, "who lingers and goes to the kernel finds its inbox",
 	end(1);
 }
 
+/* Q9 */
+
+static struct atomic_u32 mail[2];
+static unsigned int letters;
+static unsigned int letter;
+static struct weir_waker *wakers[2];
+
+/* Waits for so many letters, of which it is told by wake-ups. */
+static int
+reader_poll(struct weir_context *ctx, void *state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < letters && wakers[i] == NULL; i++)
+		wakers[i] = weir_context_waker(ctx);
+	for (i = 0; i < letters; i++)
+		if (atomic_u32_load(&mail[i], RELAXED) == 0)
+			return WEIR_PENDING;
+	if (letters == 1)
+		model_check(letter == 1);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops reader_ops = {
+	.name = "reader",
+	.poll = reader_poll,
+};
+
+/* A worker is about to wait, whose only task does so already. */
+static void
+begin_watch(unsigned int n)
+{
+	letters = n;
+	workers_begin(1, WEIR_PARK_INTERRUPT,
+		      WORKERS_NO_MEMBARRIER | WORKERS_LINGER);
+	workers_enter(0);
+	workers_poll(0, workers_polled_bound_task(0, &reader_ops, 0));
+	weir__core = NULL;
+	workers_drive(0);
+}
+
+static void
+send_letter(void *arg)
+{
+	const unsigned int i = (unsigned int)(uintptr_t)arg;
+
+	if (letters == 1)
+		letter = 1;
+	atomic_u32_store(&mail[i], 1, RELAXED);
+	weir_waker_wake(wakers[i]);
+}
+
+MODEL(park_watch, "who lingers finds the wake-up of the task that it watches",
+      3, 3)
+{
+	begin_watch(1);
+	send_letter((void *)0);
+	end(1);
+}
+
+MODEL(park_watch_two, "the same, where two wake it", 2, 1)
+{
+	begin_watch(2);
+	model_thread("sender", send_letter, (void *)1);
+	send_letter((void *)0);
+	end(1);
+}
+
 MODEL(park_wave, "who finds something has another one search on", 2, 0)
 {
 	workers_begin(3, WEIR_PARK_PAUSE, WORKERS_PATIENT);

@@ -171,7 +171,7 @@ next_task(struct core *c)
 	if (t == NULL)
 		t = run_queue_pop_owner(&worker_of(c)->queue);
 	if (t == NULL)
-		t = task_chain_pop(&c->local);
+		t = core_take_bound(c);
 	return t != NULL ? t : weir__take_inject(c);
 }
 
@@ -231,7 +231,11 @@ poll(struct core *c, struct task *t)
 void
 workers_poll(unsigned int i, struct task *t)
 {
-	poll(&workers_get(i)->core, t);
+	struct core *c = &workers_get(i)->core;
+
+	if (task_is_local(t))
+		c->last_bound = t;
+	poll(c, t);
 }
 
 static void
@@ -325,14 +329,27 @@ workers_bound_task(unsigned int id, unsigned int i)
 	return t;
 }
 
-struct task *
-workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
+static struct task *
+polled_task(unsigned int id, const struct weir_task_ops *ops, uint16_t place)
 {
 	struct task *t = workers_task(id);
 
-	state_begin(&t->state, place_of(WEIR_AFFINITY_ANY, 0), false, false);
+	state_begin(&t->state, place, false, false);
 	task_set_ops(t, ops);
 	return t;
+}
+
+struct task *
+workers_polled_task(unsigned int id, const struct weir_task_ops *ops)
+{
+	return polled_task(id, ops, place_of(WEIR_AFFINITY_ANY, 0));
+}
+
+struct task *
+workers_polled_bound_task(unsigned int id, const struct weir_task_ops *ops,
+			  unsigned int i)
+{
+	return polled_task(id, ops, place_of(WEIR_AFFINITY_WORKER, i));
 }
 
 static void

@@ -61,6 +61,9 @@ workers_bound_task(unsigned int id, unsigned int i);
  */
 struct task *
 workers_polled_task(unsigned int id, const struct weir_task_ops *ops);
+struct task *
+workers_polled_bound_task(unsigned int id, const struct weir_task_ops *ops,
+			  unsigned int i);
 
 /* The calling thread, which drives worker i, runs such a task for a turn. */
 void

@@ -153,6 +153,7 @@ plan_workload(struct plan *p)
 	p->nb_changes = pick(40);
 	p->early_end = odd(4);
 	p->hooks = odd(4);
+	p->linger_us = PICK(2, 2, 20, 200);
 	if (p->early_end && odd(2))
 		p->options[0].on_failure = WEIR_FAILURE_SHUTDOWN;
 }

@@ -113,6 +113,8 @@ create(unsigned int rt)
 		seen[SEEN_NO_RUNTIME]++;
 		faults = one_in(4);
 	}
+	sim.rt[rt]->linger =
+		sim.plan.linger_us * (rte_get_tsc_hz() / UINT64_C(1000000));
 	faults = true;
 }
 

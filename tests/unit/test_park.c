@@ -947,6 +947,105 @@ driver_that_lingers_is_stopped_by_shutdown(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 }
 
+static bool
+is_watched(const struct weir_join *join)
+{
+	return state_is_watched(&((const struct task *)join)->state);
+}
+
+/* Waits until it is watched; wakes it, and lets it wait again. */
+static void
+wake_watched(struct weir_join *join, struct atomic_ptr *waker, bool by_ref)
+{
+	struct weir_waker *w = rig_take_waker(waker);
+
+	rig_wait_until(is_watched(join));
+	if (by_ref)
+		weir_waker_wake_by_ref(w);
+	else
+		weir_waker_wake(w);
+	rig_wait_until(atomic_ptr_load(waker, ACQUIRE) != NULL);
+	if (by_ref)
+		weir_waker_drop(w);
+}
+
+/* Nothing is sent for that. */
+static void
+driver_that_lingers_watches_what_is_bound_to_it(void **state)
+{
+	struct atomic_ptr waker = { NULL };
+	const struct rig_state s = { &rig.log, &rig.go, &waker, 0, 0 };
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+	struct weir_join *join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &s);
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+	uint64_t before;
+	unsigned int i;
+
+	rig_wait_until(is_watched(join));
+	before = rig_stats(rig.rt).remote_schedules;
+	for (i = 0; i < ROUNDS; i++)
+		wake_watched(join, &waker, i % 2 == 0);
+	rig_wait_until(is_watched(join));
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_waker_drop(rig_take_waker(&waker));
+	assert_int_equal(rig_stats(rig.rt).remote_schedules, before);
+	assert_int_equal(parks_at_end(driver, w, &rc), 0);
+	assert_int_equal(rig_get(&rig.log.polls), ROUNDS + 1 + 2);
+}
+
+static void
+driver_that_watches_is_stopped_by_shutdown(void **state)
+{
+	struct atomic_ptr waker = { NULL };
+	const struct rig_state s = { &rig.log, &rig.go, &waker, 0, 0 };
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+	struct weir_join *join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &s);
+
+	rig_wait_until(is_watched(join));
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	rig_wait_until(rig_get(&rc) == (uint32_t)-ECANCELED);
+	pthread_join(driver, NULL);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_waker_drop(rig_take_waker(&waker));
+	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+/* Its cell may be gone when it is looked at. */
+static void
+driver_watches_no_task_of_the_heap(void **state)
+{
+	struct {
+		struct rig_state s;
+		uint8_t more[CELL_STATE_MAX];
+	} large = { .s = { .log = &rig.log, .go = &rig.go } };
+	struct weir_task_ops ops = rig_wait_ops;
+	struct atomic_ptr waker = { NULL };
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+	struct weir_join *join;
+	uint64_t before;
+	unsigned int i;
+
+	large.s.waker = &waker;
+	ops.state_size = sizeof(large);
+	join = rig_spawn_on(rig.rt, 0, &ops, &large.s);
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	before = rig_stats(rig.rt).remote_schedules;
+	for (i = 0; i < ROUNDS; i++) {
+		weir_waker_wake(rig_take_waker(&waker));
+		rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	}
+	assert_int_equal(rig_stats(rig.rt).remote_schedules, before + ROUNDS);
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&waker));
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(parks_at_end(driver, w, &rc), 0);
+}
+
 #define TEST_IN(name, setup, workers)                           \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -1006,6 +1105,11 @@ main(void)
 			0),
 		TEST_IN(driver_that_lingers_is_stopped_by_shutdown,
 			setup_lingering, 0),
+		TEST_IN(driver_that_lingers_watches_what_is_bound_to_it,
+			setup_lingering, 0),
+		TEST_IN(driver_that_watches_is_stopped_by_shutdown,
+			setup_lingering, 0),
+		TEST_IN(driver_watches_no_task_of_the_heap, setup_lingering, 0),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

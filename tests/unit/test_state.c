@@ -16,6 +16,7 @@
 #define J STATE_JOIN_INTEREST
 #define W STATE_JOIN_WAKER
 #define O STATE_OWNED
+#define T STATE_WATCHED
 #define REFS(n) ((uint64_t)(n) << STATE_REF_SHIFT)
 
 /* Of a task that is bound to it. */
@@ -91,9 +92,9 @@ cell_is_kept_by_references_or_an_owner(void **state)
 	assert_false(state_is_free(REFS(1)));
 	assert_false(state_is_free(O));
 	/* As many as fit. */
-	assert_false(state_is_free(REFS(UINT64_C(1) << 40)));
+	assert_false(state_is_free(REFS(UINT64_C(1) << 39)));
 	assert_int_equal(state_refs(STATE_REFS | O | AT(PLACE)),
-			 (UINT64_C(1) << 41) - 1);
+			 (UINT64_C(1) << 40) - 1);
 }
 
 static void
@@ -252,6 +253,10 @@ wake_by_value_uses_the_reference_up(void **state)
 		{ R | X | REFS(2), STATE_WAKE_NOTHING, R | X | N | REFS(1) },
 		/* T6: the runner's is not counted yet. */
 		{ R | O | REFS(1), STATE_WAKE_NOTHING, R | N | O | REFS(0) },
+		/* T8: so does who watches. */
+		{ T | O | REFS(1), STATE_WAKE_NOTHING, N | O | REFS(1) },
+		{ T | O | J | W | REFS(2), STATE_WAKE_NOTHING,
+		  N | O | J | W | REFS(2) },
 		/* Notified already. */
 		{ N | J | REFS(4), STATE_WAKE_NOTHING, N | J | REFS(3) },
 		{ N | REFS(1), STATE_WAKE_FREE, N | REFS(0) },
@@ -271,6 +276,9 @@ wake_by_ref_takes_a_reference_only_to_schedule(void **state)
 		{ J | REFS(3), STATE_WAKE_SCHEDULE, N | J | REFS(4) },
 		{ REFS(1), STATE_WAKE_SCHEDULE, N | REFS(2) },
 		{ X | REFS(1), STATE_WAKE_SCHEDULE, X | N | REFS(2) },
+		{ T | O | REFS(0), STATE_WAKE_NOTHING, N | O | REFS(1) },
+		{ T | O | J | REFS(2), STATE_WAKE_NOTHING,
+		  N | O | J | REFS(3) },
 		{ R | J | REFS(4), STATE_WAKE_NOTHING, R | N | J | REFS(4) },
 		{ R | N | REFS(2), STATE_WAKE_NOTHING, R | N | REFS(2) },
 		{ N | J | REFS(4), STATE_WAKE_NOTHING, N | J | REFS(4) },
@@ -287,6 +295,7 @@ abort_schedules_a_task_that_waits(void **state)
 	const struct row rows[] = {
 		{ J | REFS(2), true, X | N | J | REFS(3) },
 		{ J | W | REFS(2), true, X | N | J | W | REFS(3) },
+		{ T | O | J | REFS(1), false, X | N | O | J | REFS(2) },
 		/* It will be dropped when its turn comes. */
 		{ N | J | REFS(3), false, X | N | J | REFS(3) },
 		{ R | J | REFS(3), false, R | X | J | REFS(3) },
@@ -300,6 +309,48 @@ abort_schedules_a_task_that_waits(void **state)
 	};
 
 	check_rows(rows, state_to_cancelled(&s));
+}
+
+/* T8 */
+static void
+worker_watches_what_waits_and_is_bound_to_it(void **state)
+{
+	const struct row rows[] = {
+		{ O | REFS(0), true, T | O | REFS(0) },
+		{ O | J | W | REFS(3), true, T | O | J | W | REFS(3) },
+		{ O | R | REFS(1), false, O | R | REFS(1) },
+		{ O | N | REFS(1), false, O | N | REFS(1) },
+		{ O | X | N | REFS(1), false, O | X | N | REFS(1) },
+		{ O | R | X | REFS(1), false, O | R | X | REFS(1) },
+		/* A job, what has ended, and a cell without a task. */
+		{ N | J | REFS(2), false, N | J | REFS(2) },
+		{ C | J | REFS(1), false, C | J | REFS(1) },
+		{ C, false, C },
+		{ 0, false, 0 },
+	};
+	struct task_state one = { { O | AT(PLACE) } };
+
+	check_rows(rows, state_watch(&s, state_place(state_load(&s))));
+	/* Another's. */
+	assert_false(state_watch(&one, PLACE + 1));
+	assert_false(state_is_watched(&one));
+	assert_true(state_watch(&one, PLACE));
+	assert_true(state_is_watched(&one));
+	assert_true(state_unwatch(&one));
+	assert_int_equal(state_load(&one), O | AT(PLACE));
+}
+
+/* T8 */
+static void
+who_watched_is_left_the_notification(void **state)
+{
+	const struct row rows[] = {
+		{ T | O | J | W | REFS(2), true, O | J | W | REFS(2) },
+		{ N | O | REFS(1), false, N | O | REFS(1) },
+		{ N | X | O | J | REFS(2), false, N | X | O | J | REFS(2) },
+	};
+
+	check_rows(rows, state_unwatch(&s));
 }
 
 static void
@@ -431,7 +482,7 @@ last_reference_tells_once(void **state)
 
 /*
  * Every word that the invariants allow, with every call that may be made on it:
- * T1 holds afterwards, COMPLETE, CANCELLED, OWNED and the place stay, and references
+ * T1 and T8 hold afterwards, COMPLETE, CANCELLED, OWNED and the place stay, and references
  * change by at most one.
  */
 static void
@@ -440,8 +491,8 @@ check_every(uint64_t before, unsigned int call)
 	struct task_state s = { { before } };
 	uint64_t after, refs = state_refs(before);
 
-	/* But for shutdown, who calls has a reference. */
-	if (refs == 0 && (call != 3 || !(before & O)))
+	/* But for shutdown and a worker that watches, who calls has a reference. */
+	if (refs == 0 && (call < 3 || call > 5 || !(before & O)))
 		return;
 	switch (call) {
 	case 0:
@@ -457,7 +508,18 @@ check_every(uint64_t before, unsigned int call)
 		state_to_cancelled(&s);
 		break;
 	case 3:
+		/* T8: its worker has ended that, or sees to it. */
+		if (before & T)
+			return;
 		state_to_shutdown(&s, before);
+		break;
+	case 4:
+		if (before & T)
+			return;
+		state_watch(&s, state_place(before));
+		break;
+	case 5:
+		state_unwatch(&s);
 		break;
 	default:
 		/* Who has not ended is owned, or has a reference that is none's. */
@@ -469,6 +531,7 @@ check_every(uint64_t before, unsigned int call)
 	}
 	after = atomic_u64_load(&s.word, RELAXED);
 	assert_int_not_equal(after & (R | C), R | C);
+	assert_true(!(after & T) || !(after & (R | C | N | X)));
 	assert_int_equal(before & (C | X) & ~after, 0);
 	assert_int_equal((before ^ after) & O, 0);
 	assert_int_equal(state_place(after), state_place(before));
@@ -487,8 +550,11 @@ every_allowed_word_stays_allowed(void **state)
 		/* OWNED goes with COMPLETE. */
 		if ((bits & (R | C)) == (R | C) || (bits & (O | C)) == (O | C))
 			continue;
+		/* T8 */
+		if ((bits & T) && (bits & (R | C | N | X | O)) != O)
+			continue;
 		for (refs = 0; refs <= 4; refs++) {
-			for (call = 0; call < 5; call++) {
+			for (call = 0; call < 7; call++) {
 				check_every(bits | REFS(refs), call);
 				check_every(bits | REFS(refs) | AT(PLACE),
 					    call);
@@ -516,6 +582,8 @@ main(void)
 		cmocka_unit_test(
 			wake_by_ref_takes_a_reference_only_to_schedule),
 		cmocka_unit_test(abort_schedules_a_task_that_waits),
+		cmocka_unit_test(worker_watches_what_waits_and_is_bound_to_it),
+		cmocka_unit_test(who_watched_is_left_the_notification),
 		cmocka_unit_test(shutdown_claims_what_nobody_runs),
 		cmocka_unit_test(shutdown_leaves_what_it_has_not_looked_at),
 		cmocka_unit_test(waiter_is_handed_over_until_completion),
