@@ -343,9 +343,38 @@ in_yielded(const struct core *c, const struct task *t)
 	return false;
 }
 
+static bool
+in_list(const struct task *first, const struct task *t)
+{
+	for (; first != NULL; first = first->next)
+		if (first == t)
+			return true;
+	return false;
+}
+
+static bool
+in_ring(const struct rte_ring *r, const struct task *t)
+{
+	struct task *const *entries = (struct task *const *)&r[1];
+	uint32_t i;
+
+	for (i = r->rts_cons.tail.val.pos; i != r->rts_prod.tail.val.pos; i++)
+		if (entries[i & r->mask] == t)
+			return true;
+	return false;
+}
+
+static bool
+in_inject(const struct inject *q, const struct task *t)
+{
+	return in_ring(q->ring, t) || in_list(q->spill.v, t) ||
+	       in_list(q->stash, t);
+}
+
 /*
  * Is it where no other worker of its node can take it from unless that worker is stuck,
- * or would do so only when it came by: with one of another node, which has stolen it?
+ * or would do so only when it came by: on another node, whose worker has taken it, and
+ * may have had no room for it?
  */
 static bool
 is_private(const struct sim_task *t)
@@ -361,7 +390,8 @@ is_private(const struct sim_task *t)
 		if (c->lifo.task.v == t->task || in_chain(&c->local, t->task) ||
 		    in_chain(&c->deferred, t->task) || in_yielded(c, t->task) ||
 		    in_batch(&w->queue, t->task) ||
-		    (w->node != home && in_run_queue(&w->queue, t->task)))
+		    (w->node != home && (in_run_queue(&w->queue, t->task) ||
+					 in_inject(&w->node->inject, t->task))))
 			return true;
 	}
 	return false;

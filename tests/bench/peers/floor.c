@@ -588,53 +588,51 @@ fan_out_steal(unsigned int workers)
 	return alone / workers / took[FAN_ROUNDS / 2];
 }
 
-/* A task that is bound to a CPU, and the list of what others send there. */
-struct side {
-	struct cell task;
-	_Alignas(128) _Atomic(struct cell *) inbox;
-};
-
-static struct side sides[2];
+/* A task that is bound to a CPU, which looks at its state and at nothing else. */
+static _Alignas(128) struct cell sides[2];
 static _Alignas(128) atomic_uint_fast64_t turn;
 
-static void
-wake(struct side *s)
-{
-	struct cell *top = NULL;
+/* In the state, whose other bits swap() changes. */
+#define WOKEN UINT64_C(1)
 
-	swap(&s->task.state);
-	do
-		s->task.next = top;
-	while (!atomic_compare_exchange_weak(&s->inbox, &top, &s->task));
+static void
+wake(struct cell *c)
+{
+	uint_fast64_t old =
+		atomic_load_explicit(&c->state, memory_order_acquire);
+
+	while (!atomic_compare_exchange_weak(&c->state, &old, old | WOKEN))
+		;
 }
 
 /* Each turn wakes the other side. */
 static void
 take_turns(unsigned int me)
 {
-	struct side *s = &sides[me];
-	struct cell *c;
+	struct cell *c = &sides[me];
+	uint_fast64_t old;
 	unsigned int i;
 
 	for (i = 0; i < WAKES; i++) {
 		/* Slower with a pause. */
-		while (atomic_load_explicit(&s->inbox, memory_order_acquire) ==
-		       NULL)
+		do
+			old = atomic_load_explicit(&c->state,
+						   memory_order_acquire);
+		while (!(old & WOKEN));
+		while (!atomic_compare_exchange_weak(&c->state, &old,
+						     old & ~WOKEN))
 			;
-		/* Which task it is nobody knows before. */
-		c = atomic_exchange(&s->inbox, NULL);
-		swap(&c->state);
 		atomic_store_explicit(&turn, turn + 1, memory_order_release);
 		wake(&sides[!me]);
-		/* It waits again. */
-		swap(&c->state);
+		/* It waits again, and is looked at. */
+		swaps(&c->state, 2);
 	}
 }
 
 static void *
 be_side(void *arg)
 {
-	unsigned int me = (unsigned int)((struct side *)arg - sides);
+	unsigned int me = (unsigned int)((struct cell *)arg - sides);
 
 	run_on_nth_cpu(me);
 	take_turns(me);
@@ -648,8 +646,7 @@ cross_wake(void)
 	pthread_t threads[2];
 	unsigned int i;
 
-	/* The last wake of the round before is still there. */
-	atomic_store(&sides[0].inbox, NULL);
+	/* Or the last wake of the round before is still there. */
 	wake(&sides[0]);
 	for (i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, be_side, &sides[i]);
