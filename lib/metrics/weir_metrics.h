@@ -23,22 +23,26 @@ extern "C" {
 struct weir_worker_stats {
 	/** EAL lcore it runs on; LCORE_ID_ANY: a thread that is none */
 	unsigned int lcore;
-	unsigned int node;	   /**< NUMA node id of that lcore */
-	uint64_t polls;		   /**< tasks taken to be polled */
-	uint64_t parks;		   /**< times it had nothing to run */
-	uint64_t noop_wakes;	   /**< wake-ups that found nothing */
-	uint64_t steal_ops;	   /**< times it took tasks from another */
-	uint64_t steals;	   /**< tasks taken from other workers */
-	uint64_t steals_remote;	   /**< of these, from another node */
-	uint64_t local_schedules;  /**< tasks put into its own queue or slot */
-	uint64_t remote_schedules; /**< tasks it put into inject queues */
-	uint64_t overflows;	   /**< times its run queue was full */
-	uint64_t injected;	   /**< tasks it took from inject queues */
-	uint64_t forced_yields;	   /**< polls that ran out of budget */
-	uint64_t source_polls;	   /**< rounds over its sources */
-	uint64_t empty_polls;	   /**< of these, found no source ready */
-	uint64_t source_events;	   /**< sources found ready in them */
-	uint64_t rescues;	   /**< sources and timers served for others */
+	unsigned int node;	  /**< NUMA node id of that lcore */
+	uint64_t polls;		  /**< tasks taken to be polled */
+	uint64_t parks;		  /**< times it had nothing to run */
+	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
+	uint64_t steal_ops;	  /**< times it took tasks from another */
+	uint64_t steals;	  /**< tasks taken from other workers */
+	uint64_t steals_remote;	  /**< of these, from another node */
+	uint64_t local_schedules; /**< tasks put into its own queue or slot */
+	/**
+	 * Tasks it put into inject queues, or sent to the worker that they are
+	 * bound to, unless that one waited for them in particular.
+	 */
+	uint64_t remote_schedules;
+	uint64_t overflows;	  /**< times its run queue was full */
+	uint64_t injected;	  /**< tasks it took from inject queues */
+	uint64_t forced_yields;	  /**< polls that ran out of budget */
+	uint64_t source_polls;	  /**< rounds over its sources */
+	uint64_t empty_polls;	  /**< of these, found no source ready */
+	uint64_t source_events;	  /**< sources found ready in them */
+	uint64_t rescues;	  /**< sources and timers served for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	/**
 	 * Time it was not parked, so running tasks, polling sources between
@@ -58,8 +62,8 @@ struct weir_node_stats {
 	unsigned int parked;	    /**< of these, have nothing to run now */
 	uint64_t live_tasks;	    /**< tasks at home there, not ended yet */
 	uint64_t inject_depth;	    /**< tasks in its inject queue now */
-	uint64_t outside_schedules; /**< tasks that threads other than workers
-				     *   put into its inject queues */
+	uint64_t outside_schedules; /**< of remote_schedules, those by threads
+				     *   other than workers */
 };
 
 /** Counts of a whole runtime. */
@@ -69,7 +73,7 @@ struct weir_runtime_stats {
 	uint64_t spawned;	   /**< tasks and blocking jobs ever started, or
 				    *   refused by the shutdown */
 	uint64_t live_tasks;	   /**< tasks not ended yet */
-	uint64_t remote_schedules; /**< tasks put into inject queues */
+	uint64_t remote_schedules; /**< as of one worker; by any thread */
 	uint64_t inject_depth;	   /**< tasks in inject queues now */
 	uint64_t blocking_threads; /**< threads of the blocking pool now */
 	uint64_t blocking_queued;  /**< jobs that wait for one of them */

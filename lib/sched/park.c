@@ -28,7 +28,7 @@
  * Q8 It looks after those who are stuck when it is time, however short its waits
  *    are: at the begin of each, or of one in a while where it lingers.
  * Q9 Who lingers watches the bound task that had its turn last, if that waits (state.h,
- *    T8). Of two that wake each other, each has the other's word to change and no more,
+ *    T8). Of two workers' tasks that wake each other, each changes the other's word,
  *    which says all there is to say: no inbox's line goes to and fro besides.
  */
 
@@ -91,16 +91,23 @@ is_called(struct core *c)
 	       weir__handoff_idle(c);
 }
 
+/* Has the task that it watches been notified (Q9)? watched: NULL if there is none. */
+static inline bool
+is_notified(const struct task *watched)
+{
+	return watched != NULL && !state_is_watched(&watched->state);
+}
+
 /* What a worker that waits does; true if it has something to do of its own. */
 static bool
-poll_waiting(struct core *c)
+poll_waiting(struct core *c, const struct task *watched)
 {
 	unsigned int fired = 0;
 	bool timers;
 
 	weir__poll_sources(c, rte_rdtsc(), true);
 	timers = fire_timers(worker_of(c), c->now, &fired);
-	if (has_tasks(c) || is_called(c))
+	if (has_tasks(c) || is_notified(watched) || is_called(c))
 		return true;
 	/* It has moved some in the wheel, which is work. */
 	if (timers) {
@@ -281,31 +288,29 @@ rescue_others(struct core *c)
 
 /* Q9. NULL: there is none that it could watch. */
 static struct task *
-watch(const struct core *c)
+watch(struct core *c)
 {
 	const struct worker *w = worker_of(c);
 	struct task *t = c->last_bound;
 
-	if (t == NULL ||
+	/* Another's would come with its line each time. */
+	if (t != NULL &&
 	    !state_watch(&t->state, place_of(WEIR_AFFINITY_WORKER, w->index)))
-		return NULL;
+		t = c->last_bound = NULL;
 	return t;
-}
-
-static bool
-is_notified(const struct task *watched)
-{
-	return watched != NULL && !state_is_watched(&watched->state);
 }
 
 /* It looks elsewhere from here on. True: the task has been notified. */
 static bool
 end_watch(struct core *c, struct task *t)
 {
+	const struct weir_runtime *rt = worker_of(c)->rt;
+
 	if (t == NULL || state_unwatch(&t->state))
 		return false;
-	/* By whoever; since the last look at it. */
-	note_woken(worker_of(c)->rt, c, t);
+	/* At the begin of the last poll, behind the look before, or since. */
+	note_woken_at(c, t,
+		      rt->options.histograms ? stamp_fine(c->now) : c->stamp);
 	task_chain_add(&c->local, t);
 	return true;
 }
@@ -327,18 +332,16 @@ weir__linger(struct core *c)
 		     late > (int64_t)(LINGER_GAPS * w->rt->max_poll_gap)))
 		rescue_others(c);
 	watched = watch(c);
-	found = poll_waiting(c);
+	found = poll_waiting(c, watched);
 	begin = c->now;
 	count_busy(c, begin);
 	note_idleness(c);
-	for (n = 1;
-	     !found && !is_notified(watched) && c->now - begin < w->rt->linger;
-	     n++) {
+	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
 		if (n >= LINGER_POLLS && rte_is_power_of_2(n) &&
 		    weir__work_pending(w))
 			break;
 		atomic_spin();
-		found = poll_waiting(c);
+		found = poll_waiting(c, watched);
 	}
 	found |= end_watch(c, watched);
 	core_looked(c, core_tick(c) + 1);
@@ -354,8 +357,8 @@ say_asleep(struct core *c)
 	bool last;
 
 	/* Others read this line. */
-	if (worker_watches(w))
-		atomic_u32_store(&w->watches, 0, RELAXED);
+	if (worker_is_quiet(w))
+		atomic_u32_store(&w->quiet, 0, RELAXED);
 	last = weir__idle_sleep(&w->node->idle, w->idle_bit, c->searching);
 	c->searching = false;
 	/* [idle:F1] D3: after we were uncounted. */
@@ -367,7 +370,7 @@ say_asleep(struct core *c)
 static bool
 is_told(const struct worker *w)
 {
-	if (worker_watches(w))
+	if (worker_is_quiet(w))
 		return inject_pending(&w->node->inject);
 	return weir__idle_claimed(&w->node->idle, w->idle_bit);
 }
@@ -378,8 +381,8 @@ get_up(struct core *c, bool told)
 {
 	struct worker *w = worker_of(c);
 
-	if (worker_watches(w)) {
-		atomic_u32_store(&w->watches, 0, RELAXED);
+	if (worker_is_quiet(w)) {
+		atomic_u32_store(&w->quiet, 0, RELAXED);
 	} else {
 		c->searching = told || weir__idle_wake_self(&w->node->idle,
 							    w->idle_bit);
@@ -406,7 +409,7 @@ weir__park(struct core *c)
 		counter_add(&w->counters, noop_wakes, 1);
 	c->woken = false;
 	if (runtime_is_alone(rt))
-		atomic_u32_store(&w->watches, 1, RELAXED);
+		atomic_u32_store(&w->quiet, 1, RELAXED);
 	else
 		say_asleep(c);
 	core_set_now(c, rte_rdtsc());
@@ -416,11 +419,11 @@ weir__park(struct core *c)
 	recheck = c->now + pause;
 	rescue_others(c);
 	/*
-	 * Who watches has just looked: what it would see now is a push that is half
+	 * Who is quiet has just looked: what it would see now is a push that is half
 	 * done, whose task cannot be taken yet.
 	 */
-	told = !worker_watches(w) && is_told(w);
-	while (!told && !poll_waiting(c)) {
+	told = !worker_is_quiet(w) && is_told(w);
+	while (!told && !poll_waiting(c, NULL)) {
 		if (c->last_poll >= recheck) {
 			/* See idle.c for why a sleeper looks again. */
 			if (weir__work_pending(w))
@@ -433,7 +436,7 @@ weir__park(struct core *c)
 			continue;
 		/* Q7: once, since it may change at any time. */
 		park = policy_now(c);
-		if (worker_watches(w) && park == WEIR_PARK_INTERRUPT)
+		if (worker_is_quiet(w) && park == WEIR_PARK_INTERRUPT)
 			say_asleep(c);
 		rest(c, park);
 		told = is_told(w);

@@ -172,7 +172,7 @@ struct worker {
 	struct atomic_u32 successor; /* index + 1; 0: none */
 	struct atomic_u32 park;	     /* enum weir_park; written by anyone */
 	struct atomic_u32
-		watches; /* see worker_watches(); written by its driver */
+		quiet; /* see worker_is_quiet(); written by its driver */
 	struct sleeper sleeper;
 
 	struct handoff handoff;
@@ -316,7 +316,7 @@ core_looked(struct core *c, uint32_t tick)
 
 /* A task that is bound to this worker, to have its turn; or NULL. */
 static inline struct task *
-core_take_bound(struct core *c)
+core_pop_bound(struct core *c)
 {
 	struct task *t = task_chain_pop(&c->local);
 
@@ -347,9 +347,9 @@ worker_attention(const struct worker *w)
 
 /* Does it wait without saying that it sleeps (park.c, Q7)? */
 static inline bool
-worker_watches(const struct worker *w)
+worker_is_quiet(const struct worker *w)
 {
-	return atomic_u32_load(&w->watches, RELAXED) != 0;
+	return atomic_u32_load(&w->quiet, RELAXED) != 0;
 }
 
 /* Has the runtime one worker, and no node besides that one's? */

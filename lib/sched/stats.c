@@ -69,9 +69,9 @@ weir_node_stats_get(const struct weir_runtime *rt, unsigned int index,
 	node = rt->nodes[index];
 	stats->id = node->id;
 	stats->workers = idle_workers(&node->idle);
-	/* Who watches is alone. */
+	/* Who is quiet is alone. */
 	stats->parked =
-		idle_sleeping(&node->idle) + worker_watches(rt->workers[0]);
+		idle_sleeping(&node->idle) + worker_is_quiet(rt->workers[0]);
 	stats->live_tasks = weir__owned_count(&node->home.owned);
 	stats->inject_depth = weir__inject_len(&node->inject);
 	stats->outside_schedules =

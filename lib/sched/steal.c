@@ -142,7 +142,7 @@ weir__take_inject(struct core *c)
 	if (unlikely(inject_pending(&w->node->inject)))
 		t = take_shared(c);
 	if (t == NULL && came)
-		t = core_take_bound(c);
+		t = core_pop_bound(c);
 	return t;
 }
 

@@ -165,9 +165,9 @@ take_bound(struct core *c)
 
 	c->local_first = !c->local_first;
 	if (c->local_first)
-		return core_take_bound(c);
+		return core_pop_bound(c);
 	t = run_queue_pop_owner(&worker_of(c)->queue);
-	return t != NULL ? t : core_take_bound(c);
+	return t != NULL ? t : core_pop_bound(c);
 }
 
 static __rte_always_inline struct task *

@@ -12,8 +12,8 @@
  *	bit 0  RUNNING        one thread, or the queue that it yielded to or was
  *	                      spawned into, has the right to poll or drop the state
  *	bit 1  COMPLETE       ended; never unset, and RUNNING is never set again
- *	bit 2  NOTIFIED       a notification exists: in a queue, or owed by the
- *	                      thread that runs it
+ *	bit 2  NOTIFIED       a notification exists: in a queue, owed by the thread
+ *	                      that runs it, or left to the worker that watched it
  *	bit 3  CANCELLED      to be dropped instead of polled
  *	bit 4  JOIN_INTEREST  the join handle exists
  *	bit 5  JOIN_WAKER     the waiter field belongs to the completing thread
@@ -46,8 +46,9 @@
  *    the task and it is not notified. Either that worker unsets it; or who notifies the
  *    task, of which this worker need not be told otherwise then: the notification and
  *    its reference are the worker's. Nothing else happens to the task meanwhile but
- *    that references come and go. So the cell of a task that has gone may be looked at,
- *    if it is one (owned.c, O3): either there is such a task, or nothing is changed.
+ *    that references, and what is the join handle's, come and go. That worker may ask
+ *    for it in the cell of a task that has gone, if that is memory still (owned.c, O3):
+ *    either there is such a task of its own, or nothing is changed.
  */
 
 #include "base/atomic.h"
@@ -296,9 +297,9 @@ state_join_waker_done(struct task_state *s, unsigned int n)
 	return state_refs(old) == n;
 }
 
-/* The word of a task that is watched, once it is notified (T8). */
+/* The word of a task that was watched, which is notified now (T8). */
 static inline uint64_t
-state_left(uint64_t word)
+state_notify_watched(uint64_t word)
 {
 	return (word | STATE_NOTIFIED) & ~STATE_WATCHED;
 }
@@ -326,7 +327,7 @@ state_wake_by_value(struct task_state *s)
 			next = STATE_WAKE_NOTHING;
 		} else if (old &
 			   (STATE_COMPLETE | STATE_NOTIFIED | STATE_WATCHED)) {
-			to = old & STATE_WATCHED ? state_left(old) :
+			to = old & STATE_WATCHED ? state_notify_watched(old) :
 						   old - STATE_REF_ONE;
 			next = state_is_free(to) ? STATE_WAKE_FREE :
 						   STATE_WAKE_NOTHING;
@@ -358,7 +359,7 @@ state_wake_by_ref(struct task_state *s)
 			to += STATE_REF_ONE;
 			next = STATE_WAKE_SCHEDULE;
 		} else if (old & STATE_WATCHED) {
-			to = state_left(old) + STATE_REF_ONE;
+			to = state_notify_watched(old) + STATE_REF_ONE;
 		}
 	} while (!state_swap(s, &old, to));
 	return next;
@@ -377,7 +378,7 @@ state_to_cancelled(struct task_state *s)
 		to = old | STATE_CANCELLED;
 		schedule = !(old & (STATE_RUNNING | STATE_NOTIFIED));
 		if (schedule) {
-			to = state_left(to) + STATE_REF_ONE;
+			to = state_notify_watched(to) + STATE_REF_ONE;
 			schedule = !(old & STATE_WATCHED);
 		}
 	} while (!state_swap(s, &old, to));
@@ -385,8 +386,8 @@ state_to_cancelled(struct task_state *s)
 }
 
 /*
- * Its worker has nothing to do but to wait for it. False: there is no such task that
- * waits. By that worker, of a cell that is there whatever it holds; place: its own.
+ * Its worker waits, and looks at the word from here on. False: the cell holds no task of
+ * that worker's which waits, whatever else it holds. place: the worker's.
  */
 static inline bool
 state_watch(struct task_state *s, uint16_t place)

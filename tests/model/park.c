@@ -227,17 +227,25 @@ static const struct weir_task_ops reader_ops = {
 	.poll = reader_poll,
 };
 
-/* A worker is about to wait, whose only task does so already. */
-static void
-begin_watch(unsigned int n)
+/*
+ * The last of so many workers is about to wait, whose only task does so already, for n
+ * letters.
+ */
+static struct task *
+begin_watch(unsigned int workers, unsigned int n)
 {
+	unsigned int i = workers - 1;
+	struct task *t;
+
 	letters = n;
-	workers_begin(1, WEIR_PARK_INTERRUPT,
+	workers_begin(workers, WEIR_PARK_INTERRUPT,
 		      WORKERS_NO_MEMBARRIER | WORKERS_LINGER);
-	workers_enter(0);
-	workers_poll(0, workers_polled_bound_task(0, &reader_ops, 0));
+	t = workers_polled_bound_task(0, &reader_ops, i);
+	workers_enter(i);
+	workers_poll(i, t);
 	weir__core = NULL;
-	workers_drive(0);
+	workers_drive(i);
+	return t;
 }
 
 static void
@@ -254,16 +262,33 @@ send_letter(void *arg)
 MODEL(park_watch, "who lingers finds the wake-up of the task that it watches",
       3, 3)
 {
-	begin_watch(1);
+	begin_watch(1, 1);
+	send_letter((void *)0);
+	end(1);
+}
+
+MODEL(park_watch_worker, "the same, where another worker wakes it", 2, 2)
+{
+	begin_watch(2, 1);
+	workers_enter(0);
 	send_letter((void *)0);
 	end(1);
 }
 
 MODEL(park_watch_two, "the same, where two wake it", 2, 1)
 {
-	begin_watch(2);
+	begin_watch(1, 2);
 	model_thread("sender", send_letter, (void *)1);
 	send_letter((void *)0);
+	end(1);
+}
+
+MODEL(park_watch_abort, "the same, where one aborts it", 2, 1)
+{
+	struct task *t = begin_watch(1, 1);
+
+	model_thread("sender", send_letter, (void *)0);
+	weir__task_abort(t);
 	end(1);
 }
 

@@ -17,7 +17,7 @@ static bool driven[WORKERS_MAX];
 static UNWATCHED bool
 is_claimed(const struct worker *w)
 {
-	return w->watches.v == 0 &&
+	return w->quiet.v == 0 &&
 	       !(w->node->idle.sleepers[0].v >> w->idle_bit & 1);
 }
 
@@ -171,7 +171,7 @@ next_task(struct core *c)
 	if (t == NULL)
 		t = run_queue_pop_owner(&worker_of(c)->queue);
 	if (t == NULL)
-		t = core_take_bound(c);
+		t = core_pop_bound(c);
 	return t != NULL ? t : weir__take_inject(c);
 }
 
@@ -203,6 +203,10 @@ poll(struct core *c, struct task *t)
 
 	may = task_is_kept(t) ? state_to_next_turn(&t->state) :
 				state_to_running(&t->state);
+	if (may == STATE_RUN_CANCEL) {
+		see(t);
+		return;
+	}
 	model_check(may == STATE_RUN_POLL);
 	atomic_u32_store(&t->polls, 0, RELAXED);
 	context_begin(&c->ctx, t);

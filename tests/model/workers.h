@@ -57,7 +57,7 @@ workers_bound_task(unsigned int id, unsigned int i);
 
 /*
  * A task that waits for something: it is polled until that does not say
- * WEIR_PENDING, and then seen.
+ * WEIR_PENDING, or it is cancelled, and then seen.
  */
 struct task *
 workers_polled_task(unsigned int id, const struct weir_task_ops *ops);

@@ -256,13 +256,13 @@ who_is_alone_says_that_it_sleeps_in_the_kernel_only(void **state)
 			rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
 				 NULL),
 			0);
-		rig_wait_until(worker_watches(w));
+		rig_wait_until(worker_is_quiet(w));
 		assert_true(idle_all_awake(idle));
 	}
 	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_INTERRUPT),
 			 0);
 	await_all_asleep();
-	assert_false(worker_watches(w));
+	assert_false(worker_is_quiet(w));
 	assert_int_equal(idle_sleeping(idle), 1);
 }
 
@@ -1013,6 +1013,16 @@ driver_that_watches_is_stopped_by_shutdown(void **state)
 	weir_waker_drop(rig_take_waker(&rig.waker));
 }
 
+/* Waits until it waits: from then on to wake it is to send it. */
+static void
+await_idle(const struct weir_join *join)
+{
+	const struct task *t = (const struct task *)join;
+
+	rig_wait_until(
+		!(state_load(&t->state) & (STATE_RUNNING | STATE_NOTIFIED)));
+}
+
 /* Its cell may be gone when it is looked at. */
 static void
 driver_watches_no_task_of_the_heap(void **state)
@@ -1025,7 +1035,7 @@ driver_watches_no_task_of_the_heap(void **state)
 	struct atomic_ptr waker = { NULL };
 	struct atomic_u32 rc;
 	pthread_t driver = start_driver_awake(&rc);
-	struct weir_waker *w = rig_take_waker(&rig.waker);
+	struct weir_waker *w = rig_take_waker(&rig.waker), *own;
 	struct weir_join *join;
 	uint64_t before;
 	unsigned int i;
@@ -1033,12 +1043,13 @@ driver_watches_no_task_of_the_heap(void **state)
 	large.s.waker = &waker;
 	ops.state_size = sizeof(large);
 	join = rig_spawn_on(rig.rt, 0, &ops, &large.s);
-	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
 	before = rig_stats(rig.rt).remote_schedules;
 	for (i = 0; i < ROUNDS; i++) {
-		weir_waker_wake(rig_take_waker(&waker));
-		rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+		own = rig_take_waker(&waker);
+		await_idle(join);
+		weir_waker_wake(own);
 	}
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
 	assert_int_equal(rig_stats(rig.rt).remote_schedules, before + ROUNDS);
 	rig_set(&rig.go, 1);
 	weir_waker_wake(rig_take_waker(&waker));

@@ -253,7 +253,7 @@ wake_by_value_uses_the_reference_up(void **state)
 		{ R | X | REFS(2), STATE_WAKE_NOTHING, R | X | N | REFS(1) },
 		/* T6: the runner's is not counted yet. */
 		{ R | O | REFS(1), STATE_WAKE_NOTHING, R | N | O | REFS(0) },
-		/* T8: so does who watches. */
+		/* T8: who watches queues it. */
 		{ T | O | REFS(1), STATE_WAKE_NOTHING, N | O | REFS(1) },
 		{ T | O | J | W | REFS(2), STATE_WAKE_NOTHING,
 		  N | O | J | W | REFS(2) },
