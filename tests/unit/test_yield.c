@@ -329,12 +329,20 @@ static struct {
 static int
 woken_poll(struct weir_context *ctx, void *state)
 {
+	const unsigned int *i = state;
+
 	if (rig_get(&rig.go))
 		return WEIR_DONE;
-	pack.wakers[rig_get(&pack.nb_wakers)] = weir_context_waker(ctx);
+	pack.wakers[*i] = weir_context_waker(ctx);
 	rig_add(&pack.nb_wakers, 1);
 	return WEIR_PENDING;
 }
+
+static const struct weir_task_ops woken_ops = {
+	.name = "woken",
+	.state_size = sizeof(unsigned int),
+	.poll = woken_poll,
+};
 
 static int
 pack_poll(struct weir_context *ctx, void *state)
@@ -374,8 +382,6 @@ retire_last(void *arg)
 static void
 ends_overflow_the_queue(void **state)
 {
-	static const struct weir_task_ops woken_ops = { .name = "woken",
-							.poll = woken_poll };
 	static const struct weir_task_ops hold_ops = { .name = "hold",
 						       .poll = hold_poll };
 	static const struct weir_task_ops pack_ops = {
@@ -393,7 +399,7 @@ ends_overflow_the_queue(void **state)
 	/* All are the last worker's, who may give them away. */
 	rig_block_some(&b, rig.rt, 1);
 	for (i = 0; i < 2 * PACK; i++)
-		woken[i] = weir_task_spawn(rig.rt, &woken_ops, NULL, NULL);
+		woken[i] = weir_task_spawn(rig.rt, &woken_ops, &i, NULL);
 	rig_wait_until(rig_get(&pack.nb_wakers) == 2 * PACK);
 	hold = weir_task_spawn(rig.rt, &hold_ops, NULL, NULL);
 	for (i = 0; i < PACK; i++)
@@ -543,14 +549,12 @@ runtime_ends_with_what_was_spawned(void **state)
 static void
 runtime_ends_while_its_queue_overflows(void **state)
 {
-	static const struct weir_task_ops woken_ops = { .name = "woken",
-							.poll = woken_poll };
 	struct weir_join *woken[2 * PACK], *joins[PACK];
 	unsigned int i;
 
 	memset(&pack, 0, sizeof(pack));
 	for (i = 0; i < 2 * PACK; i++)
-		woken[i] = weir_task_spawn(rig.rt, &woken_ops, NULL, NULL);
+		woken[i] = weir_task_spawn(rig.rt, &woken_ops, &i, NULL);
 	rig_wait_until(rig_get(&pack.nb_wakers) == 2 * PACK);
 	end_by(end_and_wake, joins);
 	assert_int_equal(rig_get(&pack.held), 0);
