@@ -92,6 +92,16 @@ look(unsigned int rt)
 	weir_runtime_stats_get(sim.rt[rt], &stats);
 }
 
+/* By an abort handle, which is there until the end: a join handle is its holder's. */
+static void
+abort_any(void)
+{
+	struct sim_task *t = &sim_tasks[any(nb_sim_tasks)];
+
+	if (t->abort != NULL)
+		task_abort(t);
+}
+
 static void
 use(unsigned int rt)
 {
@@ -115,7 +125,7 @@ use(unsigned int rt)
 		task_post_event(rt);
 		break;
 	case 6:
-		task_abort(&sim_tasks[any(nb_sim_tasks)]);
+		abort_any();
 		break;
 	default:
 		task_wake_sleepers(1 + any(3));
