@@ -94,7 +94,7 @@ struct core {
 	uint64_t mean_poll; /* cycles a task poll takes, EWMA */
 	/*
 	 * The cell of the bound task that had its turn last, whatever it holds by now;
-	 * NULL: it was a large one, or there was none. See park.c, Q9.
+	 * NULL: none that is worth a look. See park.c, Q9.
 	 */
 	struct task *last_bound;
 	uint64_t idle_since;   /* TSC; see park.c, Q3 */

@@ -3,8 +3,8 @@
 /*
  * The state word against plain booleans. An input is a program of transitions,
  * each made by someone who may make it: a queue, a poller, a worker that watches,
- * shutdown, wakers, the join handle. Who there is also tells how many references there must be. Shutdown
- * goes by what it read at some time, of this task or of one before it.
+ * shutdown, wakers, the join handle. Who there is also tells how many references there
+ * must be. Shutdown goes by what it read at some time, of this task or of one before it.
  */
 
 #include "fuzz.h"
@@ -538,7 +538,8 @@ check(void)
 	fuzz_check(!m.notified || m.running || m.complete || m.queued ||
 		   m.left);
 	/* T8 */
-	fuzz_check(!m.watched || !(m.notified || m.running || m.complete));
+	fuzz_check(!m.watched ||
+		   (m.owned && !(m.notified || m.running || m.cancelled)));
 	/* RUNNING is somebody's. */
 	fuzz_check(!m.running || m.kept || m.runner != RUNNER_NONE);
 }

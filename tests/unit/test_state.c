@@ -482,8 +482,8 @@ last_reference_tells_once(void **state)
 
 /*
  * Every word that the invariants allow, with every call that may be made on it:
- * T1 and T8 hold afterwards, COMPLETE, CANCELLED, OWNED and the place stay, and references
- * change by at most one.
+ * T1 and T8 hold afterwards, COMPLETE, CANCELLED, OWNED and the place stay, and
+ * references change by at most one.
  */
 static void
 check_every(uint64_t before, unsigned int call)
