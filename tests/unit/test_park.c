@@ -1057,6 +1057,123 @@ driver_watches_no_task_of_the_heap(void **state)
 	assert_int_equal(parks_at_end(driver, w, &rc), 0);
 }
 
+/* A source whose poll, once it is told so, wakes a task and then takes long. */
+struct slow {
+	struct weir_waker *waker;
+	struct atomic_u32 told;
+	struct atomic_u32 waits; /* somebody for it: it is polled */
+};
+
+static uint64_t
+slow_cycles(void)
+{
+	return rte_get_tsc_hz() / 100;
+}
+
+static uint64_t
+ns_of(uint64_t cycles)
+{
+	return cycles * 1000000 / (rte_get_tsc_hz() / 1000);
+}
+
+static int
+slow_poll(void *priv)
+{
+	struct slow *s = priv;
+	uint64_t since = rte_rdtsc();
+
+	if (!rig_get(&s->told))
+		return 0;
+	rig_set(&s->told, 0);
+	weir_waker_wake(s->waker);
+	while (rte_rdtsc() - since < slow_cycles())
+		rte_pause();
+	return 0;
+}
+
+static int
+wait_for_slow(struct weir_context *ctx, void *state)
+{
+	struct slow *s = *(struct slow **)state;
+	int rc = weir_source_wait_begin(ctx, s);
+
+	if (rc != 0)
+		return rc < 0 ? rc : weir_source_wait_fail(s);
+	rc = weir_source_wait_arm(ctx, s);
+	rig_set(&s->waits, 1);
+	return rc;
+}
+
+static int
+setup_timed_lingering(void **state)
+{
+	struct weir_options o;
+
+	begin(state);
+	rig_options(&o, 0);
+	o.current_thread = true;
+	o.histograms = true;
+	rig.rt = weir_runtime_create(&o);
+	assert_non_null(rig.rt);
+	rig.rt->linger = UINT64_MAX;
+	rig.rt->workers[0]->core.short_waits = UINT32_MAX / 2;
+	return 0;
+}
+
+/* It is found behind the poll in which it was woken: what it waited for is no less. */
+static void
+watched_task_has_waited_since_it_was_woken(void **state)
+{
+	static const struct weir_source_ops slow_ops = {
+		.name = "slow",
+		.poll = slow_poll,
+	};
+	static const struct weir_task_ops ops = {
+		.name = "wait_for_slow",
+		.state_size = sizeof(struct slow *),
+		.poll = wait_for_slow,
+	};
+	struct slow *slow =
+		weir_source_create(rig.rt, &slow_ops, 0, sizeof(*slow));
+	const uint64_t long_ns = ns_of(slow_cycles()) - 10;
+	struct weir_worker_stats stats;
+	struct weir_join *waits, *join;
+	struct atomic_ptr waker = { NULL };
+	const struct rig_state s = { &rig.log, &rig.go, &waker, 0, 0 };
+	struct weir_histogram wakes;
+	struct atomic_u32 rc;
+	pthread_t driver;
+	uint64_t begin = rte_rdtsc(), took;
+
+	assert_non_null(slow);
+	driver = start_driver_awake(&rc);
+	waits = weir_task_spawn(rig.rt, &ops, &slow, NULL);
+	assert_non_null(waits);
+	rig_wait_until(rig_get(&slow->waits));
+	join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &s);
+	slow->waker = rig_take_waker(&waker);
+	rig_wait_until(is_watched(join));
+	rig_set(&slow->told, 1);
+	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
+	weir_join_abort(waits);
+	assert_int_equal(rig_join(waits, NULL), -ECANCELED);
+	rig_set(&rig.go, 1);
+	weir_waker_wake(rig_take_waker(&waker));
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_waker_wake(rig_take_waker(&rig.waker));
+	pthread_join(driver, NULL);
+	took = rte_rdtsc() - begin;
+	assert_int_equal(rig_get(&rc), 0);
+	weir_source_free(slow);
+	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
+	assert_int_equal(
+		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_WAKE, &wakes),
+		0);
+	assert_true(weir_histogram_percentile(&wakes, 100) >= long_ns);
+	/* That poll is counted, and once. */
+	assert_in_range(stats.busy_ns, long_ns, ns_of(took) + 10);
+}
+
 #define TEST_IN(name, setup, workers)                           \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -1121,6 +1238,8 @@ main(void)
 		TEST_IN(driver_that_watches_is_stopped_by_shutdown,
 			setup_lingering, 0),
 		TEST_IN(driver_watches_no_task_of_the_heap, setup_lingering, 0),
+		TEST_IN(watched_task_has_waited_since_it_was_woken,
+			setup_timed_lingering, 0),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
