@@ -96,7 +96,7 @@ struct weir_txq_stats {
  * @param timeout_us  Microseconds without progress after which held-back
  *                    packets are dropped and counted, up to one that the
  *                    port takes; 0: at once.
- * @return NULL with rte_errno: EINVAL, ENOMEM.
+ * @return NULL with rte_errno: EINVAL, no such port or queue, ENOMEM.
  *
  * Any thread. Afterwards the handle belongs to one task at a time, and so does
  * the port's queue.
@@ -148,7 +148,8 @@ weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);
 /**
  * Ends the receive queues of a port with -ENODEV, since it goes away.
  *
- * Called on its own when the PMD reports a removal; applications that remove a
+ * Called on its own when the PMD reports a removal (RTE_ETH_EVENT_INTR_RMV), which it
+ * does if the port was configured with intr_conf.rmv; applications that remove a
  * port themselves call it before they stop the port. When it returns, no worker
  * is inside the PMD's receive function for that port.
  *
@@ -161,8 +162,9 @@ weir_port_gone(uint16_t port);
 /**
  * Reports the link state of a port to the tasks that wait on it.
  *
- * Called on its own for PMDs with link interrupts; others are for the
- * application to watch.
+ * Called on its own when the PMD reports a change (RTE_ETH_EVENT_INTR_LSC), which it
+ * does if it has link interrupts and the port was configured with intr_conf.lsc; the
+ * links of others are for the application to watch, with rte_eth_link_get_nowait().
  *
  * Threads as above.
  */

@@ -50,7 +50,7 @@ WEIR_API void
 weir_event_post(struct weir_event *event);
 
 /**
- * Takes what has been posted since it was last taken.
+ * Takes what has been posted since it was last taken, for a unit of budget.
  *
  * @return The count, at least 1; WEIR_PENDING; -errno of a closed source;
  * -EBUSY when another task waits.

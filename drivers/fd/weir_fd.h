@@ -156,8 +156,8 @@ weir_fd_cancel(struct weir_fd *f);
 
 /**
  * As read(2), write(2), recvmsg(2) and sendmsg(2); where these give EAGAIN, waits
- * as weir_fd_wait() does. They are tried first, and each try spends a unit of
- * budget.
+ * as weir_fd_wait() does. They are tried first; a unit of budget is spent by a try
+ * that gives anything else, and none is made without one.
  *
  * @return What those return, which fits: Linux moves no more than 0x7ffff000 bytes
  * at a time. WEIR_PENDING, to be called again; -errno of those, or of

@@ -16,7 +16,13 @@ extern "C" {
 
 struct weir_null;
 
-/** Makes a null source on a worker. NULL with rte_errno. Any thread. */
+/**
+ * Makes a null source on a worker.
+ *
+ * @return NULL with rte_errno: EINVAL, no such worker, ENOMEM, ESHUTDOWN.
+ *
+ * Any thread.
+ */
 WEIR_API struct weir_null *
 weir_null_create(struct weir_runtime *rt, unsigned int worker);
 
@@ -36,7 +42,7 @@ WEIR_API void
 weir_null_post(struct weir_null *null, unsigned int events);
 
 /**
- * Takes all posted events, INT32_MAX at a time.
+ * Takes all posted events, INT32_MAX at a time, for a unit of budget.
  *
  * @return Their number, at least 1; WEIR_PENDING; -errno of a closed source; -EBUSY
  * when another task waits.

@@ -221,7 +221,7 @@ weir_fiber_stack_used(const struct weir_fiber *fiber);
  * signal is sent.
  *
  * @param fd  Where the line goes, such as STDERR_FILENO; -1: no more lines.
- * @return 0 or -errno.
+ * @return 0; -EINVAL for another negative number; -errno of sigaction(2).
  *
  * Any thread, one at a time.
  */

@@ -25,7 +25,7 @@ struct weir_worker_stats {
 	unsigned int lcore;
 	unsigned int node;	  /**< NUMA node id of that lcore */
 	uint64_t polls;		  /**< tasks taken to be polled */
-	uint64_t parks;		  /**< times it had nothing to run */
+	uint64_t parks;		  /**< times it had nothing to run for long */
 	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
 	uint64_t steal_ops;	  /**< times it took tasks from another */
 	uint64_t steals;	  /**< tasks taken from other workers */
@@ -45,9 +45,9 @@ struct weir_worker_stats {
 	uint64_t rescues;	  /**< sources and timers served for others */
 	uint64_t max_poll_gap_ns; /**< longest time between two source rounds */
 	/**
-	 * Time it was not parked, so running tasks, polling sources between
-	 * them, looking for work, or looking after timers; as of its last round
-	 * over its sources.
+	 * Time it was not waiting, be that parked or for microseconds only: so
+	 * running tasks, polling sources between them, looking for work, or
+	 * looking after timers; as of its last round over its sources.
 	 */
 	uint64_t busy_ns;
 	uint64_t spawned;	  /**< tasks it started, those included that a

@@ -51,8 +51,7 @@ struct weir_task_entry {
  * there are, or have been, many tasks.
  *
  * @param entries  Where up to n tasks go; may be NULL if n is 0.
- * @return The number of live tasks: if it is greater than n, that many did not
- * fit.
+ * @return The number of live tasks; n of them are listed if it is greater than n.
  *
  * Any thread, until the runtime is freed.
  */

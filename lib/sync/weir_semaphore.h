@@ -30,6 +30,7 @@ struct weir_semaphore {
 };
 
 /**
+ * @param permits  How many there are at first.
  * @return 0, or -EINVAL: more than WEIR_SEMAPHORE_MAX permits.
  *
  * Before it is shared.

@@ -34,6 +34,11 @@
  * What is waited for must stay where it was initialised, also while nobody waits: it
  * has pointers to itself. So it is not initialised in a state that is then spawned,
  * which copies it, but in the task's first poll, or beside the tasks.
+ *
+ * Its memory is the user's from first to last. The function that initialises it comes
+ * before any other thread knows it, and the one that ends it (`_fini`) when nobody waits
+ * for it or is in a call on it any more: that one wakes nobody, releases nothing, and
+ * stops a library that was built with assertions if somebody still waits.
  */
 
 #include <weir_common.h>

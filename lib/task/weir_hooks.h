@@ -28,7 +28,10 @@ struct weir_hooks {
 	void (*thread_start)(void *arg, unsigned int worker);
 	void (*thread_stop)(void *arg, unsigned int worker);
 
-	/** A worker has nothing to run, and has something again. */
+	/**
+	 * A worker has nothing to run, and has something again. Not for a wait of
+	 * microseconds, which a worker has behind others as short without parking.
+	 */
 	void (*park)(void *arg, unsigned int worker);
 	void (*unpark)(void *arg, unsigned int worker);
 

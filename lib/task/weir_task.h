@@ -193,7 +193,8 @@ weir_blocking_spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 		    const void *state);
 
 /**
- * Takes the outcome of a task from another task, or arranges a wake-up.
+ * Takes the outcome of a task from another task, for a unit of budget, or arranges a
+ * wake-up.
  *
  * @param result  Where the result goes (result_size bytes), may be NULL: the
  *                result then goes to result_drop.
@@ -322,6 +323,8 @@ weir_waker_drop(struct weir_waker *waker);
  *
  * @return WEIR_PENDING, for the poll function to return. The next poll then
  * goes on behind it.
+ *
+ * The task that ctx belongs to, as for all that takes a context.
  */
 WEIR_API int
 weir_context_yield(struct weir_context *ctx);
@@ -329,9 +332,10 @@ weir_context_yield(struct weir_context *ctx);
 /**
  * Spends units of the budget that a task has for one poll.
  *
- * Every wait primitive calls this before it succeeds, so that a task whose
- * waits are always ready still lets others run.
+ * Each wait that succeeds spends some, and makes the task yield if there is none, so
+ * that a task whose waits are always ready still lets others run. Exceptions say so.
  *
+ * @param units  Of more than is left, what is left. 0 asks whether there is any.
  * @return 0, or WEIR_PENDING when the budget was empty: the task has been told
  * to yield and must return.
  */

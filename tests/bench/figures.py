@@ -18,7 +18,7 @@ Change = collections.namedtuple("Change", "scenario peer old new noise worse")
 
 
 def spread(values):
-    """The distance between the quartiles, as a share of the median."""
+    """The interquartile range, as a share of the median."""
     if len(values) < 2:
         return 0.0
     first, median, third = statistics.quantiles(values, n=4,

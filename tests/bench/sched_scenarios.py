@@ -135,7 +135,7 @@ SCENARIOS = {
     **scenarios("ping_pong_oneshot", "1,000 tasks, each with a partner and two "
                 "oneshots", "ns/task", {1: [peer("tokio", 4.0), peer(FLOOR)],
                                         2: peers("tokio")}),
-    **scenarios("ping_pong_chan", "1,000 pairs and their channels of one place, "
+    **scenarios("ping_pong_chan", "1,000 pairs and their channels of capacity 1, "
                 "100 trips", "ns/trip", {1: [peer("tokio", 4.0), *peers("smol", FLOOR)],
                                          2: peers("tokio", "smol")}),
     **scenarios("cross_wake", "tasks on two workers wake each other",
