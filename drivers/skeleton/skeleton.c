@@ -7,7 +7,7 @@
  * stay somewhere until the task comes for it: that is the stash.
  *
  * K1 The device's receive function runs under the source's lock only: in the
- *    poll, and between the begin and the end of a wait.
+ *    poll, and between the start and the end of a wait.
  * K2 The stash is emptied before the device is asked again, so numbers keep their
  *    order.
  * K3 A number that was received is with a task, or in the stash, and that is told

@@ -26,7 +26,7 @@
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
- *    are: at the begin of each, or of one in a while where it lingers.
+ *    are: at the start of each, or of one in a while where it lingers.
  * Q9 Who lingers watches the bound task that had its turn last, if that waits (state.h,
  *    T8). Of two workers' tasks that wake each other, each changes the other's word,
  *    which says all there is to say: no inbox's line goes to and fro besides.
@@ -308,7 +308,7 @@ end_watch(struct core *c, struct task *t)
 
 	if (t == NULL || state_unwatch(&t->state))
 		return false;
-	/* At the begin of the last poll, behind the look before, or since. */
+	/* At the start of the last poll, behind the look before, or since. */
 	note_woken_at(c, t,
 		      rt->options.histograms ? stamp_fine(c->now) : c->stamp);
 	task_chain_add(&c->local, t);

@@ -8,7 +8,7 @@
  *
  * N1 A task that yields keeps RUNNING, which saves the swap that would give it back
  *    and the one that would take it again; one that a worker spawns into its own queue
- *    has it from the begin. Meanwhile RUNNING belongs to the task's place in the queue,
+ *    has it from the start. Meanwhile RUNNING belongs to the task's place in the queue,
  *    as the reference does, and whoever takes the task from there has both; TASK_KEPT
  *    says so. That is the same thread, the next one that drives the core, or a thief, to
  *    whom that place passes what the last turn did ([queue:A3], where it is recalled

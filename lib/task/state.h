@@ -76,7 +76,7 @@ struct task_state {
 
 /*
  * The task is there from here on: everything else of it has been written. detached:
- * it has no join handle. kept: it has RUNNING from the begin (run.h, N1).
+ * it has no join handle. kept: it has RUNNING from the start (run.h, N1).
  */
 static inline void
 state_begin(struct task_state *s, uint16_t place, bool detached, bool kept)

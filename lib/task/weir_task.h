@@ -111,7 +111,7 @@ struct weir_spawn_attr {
  * @param rt     The runtime to run on.
  * @param ops    What to run; must outlive the task and its handle, and each list of
  *               tasks and report of a shutdown that was begun before its end.
- * @param state  Copied into the task (ops->state_size bytes, to the begin of a cache
+ * @param state  Copied into the task (ops->state_size bytes, to the start of a cache
  *               line), where it stays; NULL: all zero. It must not have pointers into
  *               itself, as an initialised lock or list has. From here on the task owns
  *               what the state points to.

@@ -54,7 +54,7 @@ weir__clock_cycles(const struct clock *c, uint64_t ns)
 }
 
 /*
- * A held clock is at the begin of a tick, so that whoever waits for a time that
+ * A held clock is at the start of a tick, so that whoever waits for a time that
  * it has come to has been woken.
  */
 static uint64_t

@@ -348,7 +348,7 @@ end(struct model *m, int32_t outcome)
 	check_end(m);
 }
 
-/* O2: what happens between its begin and the second look. */
+/* O2: what happens between its start and the second look. */
 static void
 close_meanwhile(unsigned int how)
 {

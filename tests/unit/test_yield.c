@@ -2,7 +2,7 @@
 
 /*
  * Tasks that yield keep RUNNING until their next turn, and those that a worker spawns
- * into its own queue have it from the begin (lib/task/run.h): who looks at them
+ * into its own queue have it from the start (lib/task/run.h): who looks at them
  * meanwhile, wakes or ends them, or takes their worker away, finds them as if they were
  * just queued.
  */

@@ -465,7 +465,7 @@ static struct cell *fan;
 static _Alignas(128) atomic_uint made;
 static _Alignas(128) atomic_uint taken;
 static _Alignas(128) atomic_uint ended;
-/* Workers that have come to the begin of a round. Of all rounds, as all of these. */
+/* Workers that have come to the start of a round. Of all rounds, as all of these. */
 static _Alignas(128) atomic_uint ready;
 static unsigned int nb_workers;
 static double took[FAN_ROUNDS]; /* ns */

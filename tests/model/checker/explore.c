@@ -142,7 +142,7 @@ stuck(void *arg)
 		vthread_where_get(i, &file, &line);
 		used += (size_t)snprintf(
 			s + used, size - used, " %s waits after %s:%d;",
-			vthread_name(i), file != NULL ? file : "its begin",
+			vthread_name(i), file != NULL ? file : "its start",
 			line);
 	}
 	return false;

@@ -116,7 +116,7 @@ report(const char *what, uintptr_t a, unsigned int other)
 	model_fail("%s: address %#lx, by thread %s (after its step at %s:%d), "
 		   "and before by thread %s",
 		   what, a, vthread_name(vthread_self()),
-		   file != NULL ? file : "its begin", line,
+		   file != NULL ? file : "its start", line,
 		   vthread_name(other));
 }
 
