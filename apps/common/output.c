@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,15 +19,6 @@ output_begin(void)
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
 			break;
-}
-
-bool
-output_has_room(void)
-{
-	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
-	/* An error is for the write to find. */
-	return poll(&out, 1, 0) != 0;
 }
 
 void

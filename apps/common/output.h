@@ -3,18 +3,12 @@
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
 
-#include <stdbool.h>
-
 /*
  * First of all: a standard stream that is closed is put where every write fails. Else
  * its number would be that of the next file opened, such as the one with EAL's locks.
  */
 void
 output_begin(void);
-
-/* Some lines can be written now, with no wait for who reads them. */
-bool
-output_has_room(void);
 
 /*
  * For atexit(): has standard output taken all that was written to it? Else a line says

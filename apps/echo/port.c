@@ -17,11 +17,11 @@
 	(2u * DESCRIPTORS + WEIR_BURST_MAX + \
 	 ((nb_workers) + 1) * 2 * POOL_CACHE)
 
-/* One queue each way, with interrupts if there are any, and told of its removal. */
+/* One queue each way, without interrupts of it: workers poll. Told of its removal. */
 static int
 configure(struct echo_port *port)
 {
-	struct rte_eth_conf conf = { .intr_conf.rxq = 1 };
+	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
 	int rc;
 
@@ -32,10 +32,6 @@ configure(struct echo_port *port)
 	if (info.dev_flags != NULL)
 		conf.intr_conf.rmv =
 			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
-	rc = rte_eth_dev_configure(port->id, 1, 1, &conf);
-	if (rc == 0)
-		return 0;
-	conf.intr_conf.rxq = 0;
 	return rte_eth_dev_configure(port->id, 1, 1, &conf);
 }
 

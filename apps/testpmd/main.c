@@ -27,6 +27,7 @@
 #include "plan.h"
 #include "stats.h"
 #include "status.h"
+#include "unread.h"
 #include "watch.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -82,7 +83,7 @@ wait_signal(const sigset_t *signals, uint64_t ns)
 static void
 print_period(struct testpmd *t, uint64_t now, uint64_t *last)
 {
-	if (!output_has_room())
+	if (!unread_has_room())
 		return;
 	stats_count_workers(&t->plan, now);
 	stats_print_period(&t->plan, now - *last);
@@ -176,8 +177,7 @@ start(struct testpmd *t)
 {
 	int rc;
 
-	/* Whoever reads our lines through a pipe waits for them. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	unread_begin();
 	rc = plan_make(&t->plan, &t->options);
 	if (rc != STATUS_OK)
 		return rc;
@@ -261,6 +261,8 @@ finish(struct testpmd *t, int status)
 	unsigned int nb_streams = t->plan.nb_streams;
 	bool started = status == STATUS_OK || t->elapsed_ns != 0;
 
+	/* The account is for somebody; a signal ends who waits for one in vain. */
+	unread_wait(&t->signals);
 	if (t->streams != NULL)
 		stop_streams(t);
 	if (t->rt != NULL && shutdown_runtime(t) != STATUS_OK) {
@@ -269,9 +271,6 @@ finish(struct testpmd *t, int status)
 		flush_output();
 		_Exit(STATUS_FAILED);
 	}
-	/* Who waits for a reader that reads no more is not held up for ever. */
-	if (!output_has_room())
-		pthread_sigmask(SIG_UNBLOCK, &t->signals, NULL);
 	if (started)
 		stats_print_totals(&t->plan, t->streams, t->options.mode, t->rt,
 				   t->elapsed_ns, &t->account);
@@ -327,10 +326,11 @@ start_and_run(struct testpmd *t, int argc, char **argv)
 {
 	int status;
 
-	block_signals(t);
+	/* Before signals are blocked: a file may be a pipe that nobody writes to. */
 	status = map_open(&t->options, &t->machine);
 	if (status != STATUS_OK)
 		return status;
+	block_signals(t);
 	rte_set_application_usage_hook(print_usage);
 	status = eal_start(argc, argv);
 	if (status != STATUS_OK)

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_pci.h>
 
 #include <weir_ethdev.h>
 #include <weir_lcore_apply.h>
@@ -110,24 +112,21 @@ view_lcores(struct view *v, const struct weir_lcore_map *map,
 	complete_cpus(lcore, v->cpus[v->map.nb_lcores++]);
 }
 
-/* Its PCI address; empty when it has none. EAL's name may lack the domain. */
+/* Its PCI address; empty when it has none. EAL's name is as the user wrote it. */
 static const char *
 port_address(const struct port *port, const struct weir_machine *machine)
 {
 	struct rte_eth_dev_info info;
-	const char *name, *address;
+	struct rte_pci_addr own, other;
 	unsigned int i;
 
-	if (rte_eth_dev_info_get(port->id, &info) != 0 || info.device == NULL)
+	if (rte_eth_dev_info_get(port->id, &info) != 0 || info.device == NULL ||
+	    rte_pci_addr_parse(rte_dev_name(info.device), &own) != 0)
 		return "";
-	name = rte_dev_name(info.device);
-	for (i = 0; i < machine->nb_nics; i++) {
-		address = machine->nics[i].address;
-		if (strcmp(name, address) == 0 ||
-		    (strncmp(address, "0000:", 5) == 0 &&
-		     strcmp(name, address + 5) == 0))
-			return address;
-	}
+	for (i = 0; i < machine->nb_nics; i++)
+		if (rte_pci_addr_parse(machine->nics[i].address, &other) == 0 &&
+		    rte_pci_addr_cmp(&own, &other) == 0)
+			return machine->nics[i].address;
 	return "";
 }
 
@@ -297,8 +296,16 @@ map_reload(struct options *o, struct plan *plan,
 	struct weir_lcore_map_change change;
 	struct weir_lcore_map *map;
 	char error[ERROR_SIZE];
+	struct stat is;
 	int rc;
 
+	/* A pipe would be waited for, beside the traffic. */
+	if (stat(o->map_file, &is) == 0 && !S_ISREG(is.st_mode)) {
+		error_line("--map is not applied: %s: is no regular file, so "
+			   "it is not read again",
+			   o->map_file);
+		return;
+	}
 	map = weir_lcore_map_load(o->map_file, error, sizeof(error));
 	if (map == NULL) {
 		error_line("--map is not applied: %s", error);

@@ -322,7 +322,7 @@ plan_queues(struct plan *plan, const struct options *o)
 {
 	bool receives = o->mode->receives;
 	struct port *port, *sender;
-	uint16_t given = receives ? o->rxq : o->txq;
+	uint16_t given = receives || o->txq == 0 ? o->rxq : o->txq;
 	unsigned int i;
 	int rc;
 
@@ -342,8 +342,10 @@ plan_queues(struct plan *plan, const struct options *o)
 		sender = receives ? peer_of(plan, i) : port;
 		port->nb_rxq = receives ? port->nb_streams : RTE_MAX(o->rxq, 1);
 		port->nb_txq = o->txq != 0 ? o->txq : sender->nb_streams;
+		/* As many where nothing is sent, too: some PMDs want that. */
 		if (!o->mode->sends && o->txq == 0)
-			port->nb_txq = 1;
+			port->nb_txq = RTE_MIN(port->nb_rxq,
+					       RTE_MAX(port->max_txq, 1));
 		rc = check_queue_counts(port, sender, o);
 		if (rc != STATUS_OK)
 			return rc;

@@ -44,6 +44,8 @@ port_probe(struct port *port, uint16_t id)
 	port->max_rxq = info.max_rx_queues;
 	port->max_txq = info.max_tx_queues;
 	port->if_index = info.if_index;
+	port->loops = info.driver_name != NULL &&
+		      strcmp(info.driver_name, "net_ring") == 0;
 	return 0;
 }
 
@@ -215,26 +217,10 @@ has_one_pool(const struct plan *plan)
 	return true;
 }
 
-/* Workers that sleep need RX interrupts; a port without them is polled. */
 static int
-configure(const struct port *port, struct rte_eth_conf *conf, bool sleepers)
+port_configure(struct port *port, bool one_pool, bool interrupts)
 {
-	int rc;
-
-	conf->intr_conf.rxq = sleepers;
-	rc = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq, conf);
-	if (rc < 0 && conf->intr_conf.rxq) {
-		conf->intr_conf.rxq = 0;
-		rc = rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq,
-					   conf);
-	}
-	return rc;
-}
-
-static int
-port_configure(struct port *port, bool one_pool, bool sleepers)
-{
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = { .intr_conf.rxq = interrupts };
 	struct rte_eth_dev_info info;
 	int rc;
 
@@ -258,7 +244,8 @@ port_configure(struct port *port, bool one_pool, bool sleepers)
 			(*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	}
 	port->watched = conf.intr_conf.lsc == 0;
-	return configure(port, &conf, sleepers);
+	return rte_eth_dev_configure(port->id, port->nb_rxq, port->nb_txq,
+				     &conf);
 }
 
 static int
@@ -293,23 +280,43 @@ refuse_port(const struct port *port, const char *step, int rc)
 		      port->id, port->name, step, strerror(-rc));
 }
 
+/* step: in which it fails. */
 static int
-port_start(struct port *port, bool one_pool, bool sleepers)
+port_bring_up(struct port *port, bool one_pool, bool interrupts,
+	      const char **step)
 {
 	int rc;
 
-	rc = port_configure(port, one_pool, sleepers);
+	*step = "configuration";
+	rc = port_configure(port, one_pool, interrupts);
 	if (rc < 0)
-		return refuse_port(port, "configuration", rc);
+		return rc;
+	*step = "queue set-up";
 	rc = port_setup_queues(port);
 	if (rc < 0)
-		return refuse_port(port, "queue set-up", rc);
+		return rc;
+	*step = "start";
+	return rte_eth_dev_start(port->id);
+}
+
+/*
+ * Workers that sleep need RX interrupts. A port that refuses to go with them, be it
+ * when it starts, is polled.
+ */
+static int
+port_start(struct port *port, bool one_pool, bool sleepers)
+{
+	const char *step;
+	int rc;
+
 	rc = rte_eth_macaddr_get(port->id, &port->mac);
 	if (rc < 0)
 		return refuse_port(port, "asking its address", rc);
-	rc = rte_eth_dev_start(port->id);
+	rc = port_bring_up(port, one_pool, sleepers, &step);
+	if (rc < 0 && sleepers)
+		rc = port_bring_up(port, one_pool, false, &step);
 	if (rc < 0)
-		return refuse_port(port, "start", rc);
+		return refuse_port(port, step, rc);
 	port->started = true;
 	rc = rte_eth_promiscuous_enable(port->id);
 	if (rc < 0 && rc != -ENOTSUP)
@@ -343,6 +350,11 @@ ports_start(struct plan *plan, const struct options *o)
 
 	for (i = 0; i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
+		/* What nobody receives is then there to be drained. */
+		if (port->loops)
+			port->nb_rxq =
+				RTE_MIN(RTE_MAX(port->nb_rxq, port->nb_txq),
+					port->max_rxq);
 		port->rxd = o->rxd;
 		port->txd = o->txd;
 		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd,

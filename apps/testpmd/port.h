@@ -29,6 +29,7 @@ struct port {
 	uint16_t txd;
 	struct rte_ether_addr mac;
 	struct rte_mempool *pool; /* of its node */
+	bool loops;		  /* what a queue sends it may receive */
 	bool started;
 
 	/* watch.c's */

@@ -49,14 +49,16 @@ kernel_link(unsigned int if_index)
 	return state;
 }
 
-/* The kernel first: a PMD says "down" of an interface that is not there. */
+/* Its link last: a PMD says "down" of an interface that is not there. */
 static enum link_state
 port_link(const struct port *port)
 {
 	enum link_state state = LINK_UP;
 	struct rte_eth_link link;
 
-	if (port->if_index != 0)
+	if (rte_eth_dev_is_removed(port->id))
+		state = LINK_GONE;
+	else if (port->if_index != 0)
 		state = kernel_link(port->if_index);
 	memset(&link, 0, sizeof(link));
 	if (state == LINK_UP && rte_eth_link_get_nowait(port->id, &link) == 0 &&

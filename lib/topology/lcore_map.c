@@ -192,9 +192,17 @@ weir_lcore_map_load(const char *file, char *error, size_t size)
 {
 	struct weir_lcore_map *map;
 	char why[320] = "";
+	size_t rest;
 
 	map = load(file, why, sizeof(why));
-	if (map == NULL && error != NULL)
+	if (map != NULL || error == NULL)
+		return map;
+	/* Of a long name the end goes, rather than the reason. */
+	rest = strlen(why) + sizeof("...: ");
+	if (rest < size && strlen(file) > size - rest)
+		snprintf(error, size, "%.*s...: %s", (int)(size - rest), file,
+			 why);
+	else
 		snprintf(error, size, "%s: %s", file, why);
 	return map;
 }

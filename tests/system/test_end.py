@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import os
+import pty
 import select
 import signal
 import subprocess
@@ -112,11 +113,11 @@ def closed_streams():
 
 
 @contextlib.contextmanager
-def unread(*options):
-    """Its output is a pipe that has room for a page and is not read from."""
-    testpmd = Testpmd(options)
+def unread(*options, vdevs=TWO_NULL, pages=1):
+    """Its output is a pipe that has room for so much and is not read from."""
+    testpmd = Testpmd(options, vdevs)
     with testpmd.stack, testpmd.open() as process:
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PAGE)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, pages * PAGE)
         try:
             yield process
         finally:
@@ -138,13 +139,50 @@ def account_unread():
         with open(pipe, "wb", 0) as f:
             while f.write(b"\n") is not None:
                 pass
-        deadline = time.monotonic() + SECONDS
-        while process.poll() is None:
-            check(time.monotonic() < deadline, "no end")
-            process.send_signal(signal.SIGTERM)
-            time.sleep(0.1)
+        end_impatiently(process)
         check(process.returncode == -signal.SIGTERM,
               f"status {process.returncode}")
+
+
+def end_impatiently(process):
+    """Sends signals until it has ended."""
+    deadline = time.monotonic() + SECONDS
+    while process.poll() is None:
+        check(time.monotonic() < deadline, "no end")
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+
+
+def wait_full(path):
+    """Until there is no room in a pipe or terminal for who writes to it."""
+    deadline = time.monotonic() + SECONDS
+    with open(path, "wb", 0) as f:
+        while select.select([], [f], [], 0)[1]:
+            check(time.monotonic() < deadline, "nothing is written")
+            time.sleep(0.01)
+
+
+def long_statistics_unread():
+    """A page is free, and not enough: each takes some 5900 bytes, so two leave one."""
+    vdevs = [f"net_null{i}" for i in range(31)]
+    with unread("--stats-period", "0.001", "--rxd", "64", "--txd", "64",
+                vdevs=vdevs, pages=4) as process:
+        wait_full(f"/proc/{process.pid}/fd/1")
+        end_impatiently(process)
+
+
+def terminal_unread():
+    """A terminal may have room for a byte only."""
+    ours, its = pty.openpty()
+    testpmd = Testpmd(("--stats-period", "0.001"))
+    with testpmd.stack, testpmd.open(stdout=its) as process:
+        try:
+            wait_full(os.ttyname(its))
+            end_impatiently(process)
+        finally:
+            process.kill()
+            os.close(its)
+            os.close(ours)
 
 
 def reader_gone():
@@ -177,6 +215,8 @@ def main():
     tap.run("--help", help_text)
     tap.run("a full disk", full_disk)
     tap.run("nobody reads the statistics", statistics_unread)
+    tap.run("nobody reads long statistics", long_statistics_unread)
+    tap.run("nobody reads a terminal", terminal_unread)
     tap.run("nobody reads the account", account_unread)
     tap.run("a reader that goes", reader_gone)
     tap.run("closed streams", closed_streams)

@@ -121,6 +121,23 @@ def full_port():
           == (0, RING_SIZE, account.lost), f"port 0: {account.ports[0]}")
 
 
+def full_queues():
+    """As above, and of more queues than are received from."""
+    account = Testpmd(("--forward-mode", "txonly", "--txq", "2", "--run-for",
+                       "0.5"), ("net_ring0",), 1).run()
+    check((account.tasks_left, account.mbufs_left) == (0, 0),
+          f"tasks left {account.tasks_left}, mbufs left {account.mbufs_left}")
+    check(account.forwarded == 2 * RING_SIZE,
+          f"forwarded {account.forwarded}")
+
+
+def unread_queues(*options):
+    """What such queues of a ring hold is freed at the end."""
+    account = Testpmd((*options, "--tx-first", *RUN),
+                      ("net_ring0", "net_ring1"), 1).run()
+    account.check_clean()
+
+
 def bursts(size):
     account = Testpmd(("--burst", size, *RUN), TWO_NULL, 2).run()
     account.check_clean()
@@ -152,6 +169,11 @@ def main():
     tap.run("--portmask", portmask)
     tap.run("ports that never receive", idle)
     tap.run("a port that takes nothing", full_port)
+    tap.run("queues that take nothing", full_queues)
+    tap.run("more transmit queues than receive queues", unread_queues,
+            "--rxq", "1", "--txq", "2")
+    tap.run("a queue that only one port of a pair has", unread_queues,
+            "--config", "(0,0,1),(0,1,1),(1,0,1)")
     for size in ("1", "512"):
         tap.run(f"--burst {size}", bursts, size)
     tap.run("--stats-period", statistics)

@@ -6,9 +6,10 @@ import random
 import re
 import signal
 import tempfile
+import time
 
-from weirtest import (Tap, Testpmd, check, make_packets, read_pcap, seed,
-                      write_pcap)
+from weirtest import (END_SECONDS, Tap, Testpmd, check, make_packets,
+                      read_pcap, seed, write_pcap)
 
 RINGS = ("net_ring0", "net_ring1")
 MARK = "weir-testpmd: "
@@ -218,6 +219,11 @@ def bad_changes(folder):
         testpmd.process.send_signal(signal.SIGHUP)
         testpmd.wait_line("--map is not applied: " + file.path
                           + ": No such file or directory")
+        os.mkfifo(file.path)
+        testpmd.process.send_signal(signal.SIGHUP)
+        testpmd.wait_line("--map is not applied: " + file.path
+                          + ": is no regular file")
+        os.unlink(file.path)
         # Nothing has changed: this changes nothing either.
         line = change(testpmd, file, START)
         check(line == "map applied: workers 2 (added 0, retired 0), "
@@ -273,6 +279,21 @@ def file_without_a_worker(folder):
     bad_start(("--map", path), 1, f"--map {path}: names no worker")
 
 
+def ended_before_there_is_a_map(folder):
+    """It waits for whoever writes to a pipe, and for signals."""
+    path = f"{folder}/pipe"
+    os.mkfifo(path)
+    with Testpmd(("--map", path)) as testpmd:
+        testpmd.eal_cleans_up = False
+        deadline = time.monotonic() + END_SECONDS
+        while testpmd.process.poll() is None:
+            check(time.monotonic() < deadline, "no end")
+            testpmd.process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        check(testpmd.process.returncode == -signal.SIGINT,
+              f"status {testpmd.process.returncode}")
+
+
 def hangup_without_a_file():
     """There is no map to read again: it ends the program as SIGTERM does."""
     with Testpmd(("--map", "(0,0,1),(1,0,2)")) as testpmd:
@@ -296,6 +317,8 @@ def main():
         tap.run("every packet in order", every_packet_in_order, folder, rng)
         tap.run("a file that names no worker", file_without_a_worker, folder)
         tap.run("bad changes", bad_changes, folder)
+        tap.run("a signal while there is no map yet",
+                ended_before_there_is_a_map, folder)
     tap.run("hangup without a file", hangup_without_a_file)
     tap.finish()
 

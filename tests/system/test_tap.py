@@ -45,6 +45,14 @@ def removed_under_load(rng, park, workers):
             check(part in text, f"no '{part}' in: {text}")
 
 
+def as_many_queues(mode):
+    """A tap has as many of each kind, or none; both are --rxq by default."""
+    with quiet_namespace() as namespace:
+        Testpmd(("--forward-mode", mode, "--rxq", "2", "--run-for", "0.1"),
+                ("net_tap0",), 1,
+                wrapper=("ip", "netns", "exec", namespace)).run()
+
+
 def kernel_received(namespace, link):
     text = ip("-n", namespace, "-s", "-o", "link", "show", link)
     return int(re.search(r"RX:[^\\]*\\ *\d+ +(\d+)", text)[1])
@@ -80,6 +88,8 @@ def main():
     require_taps()
     tap = Tap()
     rng = random.Random(seed())
+    for mode in ("io", "rxonly", "txonly"):
+        tap.run(f"two queues, {mode}", as_many_queues, mode)
     for workers in (1, 2, 4):
         for park in ("poll", "interrupt"):
             tap.run(f"links flap, {park}, {workers} workers", links_flap, rng,

@@ -15,10 +15,10 @@ WITHOUT = ("calloc", "rte_zmalloc_socket")
 MOST_CALLS = 100
 
 
-def run_with(fault):
+def run_with(fault, *options):
     """Its status, and whether the call that fails came."""
     os.environ["WEIR_FAULT"] = fault
-    with Testpmd(("--run-for", "0.1"), TWO_NULL, 2) as testpmd:
+    with Testpmd((*options, "--run-for", "0.1"), TWO_NULL, 2) as testpmd:
         testpmd.wait_end(None)
     status = testpmd.process.returncode
     check(status in (0, 1) and len(testpmd.complaints()) == status,
@@ -41,11 +41,34 @@ def each_call(function):
     check(function in WITHOUT or goes_on == 0, f"{goes_on} are not needed")
 
 
+def polled_instead():
+    """A port does not start with interrupts, and does without."""
+    for function in ("rte_eth_dev_configure", "rte_eth_rx_queue_setup",
+                     "rte_eth_dev_start"):
+        status, came = run_with(f"{function}:1", "--park", "adaptive")
+        check(came and status == 0, f"{function}: status {status}")
+
+
+def removed(mode):
+    """It is found at a look every 100 ms, by what the device says alone."""
+    # Behind a look at each when it starts.
+    os.environ["WEIR_FAULT"] = "rte_eth_dev_is_removed:3"
+    with Testpmd(("--forward-mode", mode), TWO_NULL, 2) as testpmd:
+        testpmd.wait_for(lambda out, err: any(
+            "port 0 (net_null0): is gone" in line for line in err), "its end")
+        account = testpmd.stop()
+    check((account.tasks_left, account.mbufs_left) == (0, 0),
+          f"tasks left {account.tasks_left}, mbufs left {account.mbufs_left}")
+
+
 def main():
     tap = Tap()
     check(FUNCTIONS, "no functions are given")
     for function in FUNCTIONS:
         tap.run(f"{function} fails", each_call, function)
+    tap.run("a port that starts without interrupts only", polled_instead)
+    for mode in ("io", "txonly"):
+        tap.run(f"a port that is removed, {mode}", removed, mode)
     tap.finish()
 
 

@@ -166,9 +166,9 @@ class Testpmd:
         self.process, self.readers = None, []
         self.eal_cleans_up = True  # not when it did not start itself
 
-    def open(self):
+    def open(self, stdout=subprocess.PIPE):
         return subprocess.Popen(
-            self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            self.argv, stdin=subprocess.DEVNULL, stdout=stdout,
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, "RUNTIME_DIRECTORY": self.runtime})
 

@@ -388,6 +388,26 @@ files_are_read_and_named(void **state)
 	assert_null(weir_lcore_map_load("/nosuch/map", NULL, 0));
 }
 
+/* Rather than the whole name. */
+static void
+reason_stays_behind_a_long_name(void **state)
+{
+	static const char end[] = "...: No such file or directory";
+	char name[500], error[100];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[0] = '/';
+	name[sizeof(name) - 1] = '\0';
+	/* Longer than the file system takes, as one name. */
+	name[200] = name[400] = '/';
+	assert_null(weir_lcore_map_load(name, error, sizeof(error)));
+	assert_int_equal(strlen(error), sizeof(error) - 1);
+	assert_string_equal(error + sizeof(error) - sizeof(end), end);
+	assert_memory_equal(error, name, sizeof(error) - sizeof(end));
+	assert_null(weir_lcore_map_load(name, error, 10));
+	assert_int_equal(strlen(error), 9);
+}
+
 /* Each array grows, and more than once. */
 #define LARGE_MAP                                       \
 	"lcore 1 cpus=1-3 rx=0.0-2\nlcore 2\nlcore 3\n" \
@@ -452,6 +472,7 @@ main(void)
 		cmocka_unit_test(what_is_written_is_read_as_the_same_map),
 		cmocka_unit_test(text_is_told_from_names_of_files),
 		cmocka_unit_test(files_are_read_and_named),
+		cmocka_unit_test(reason_stays_behind_a_long_name),
 		cmocka_unit_test(without_memory_no_map_is_parsed),
 		cmocka_unit_test(without_memory_no_map_is_loaded),
 	};
