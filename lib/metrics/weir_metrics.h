@@ -23,9 +23,13 @@ extern "C" {
 struct weir_worker_stats {
 	/** EAL lcore it runs on; LCORE_ID_ANY: a thread that is none */
 	unsigned int lcore;
-	unsigned int node;	  /**< NUMA node id of that lcore */
-	uint64_t polls;		  /**< tasks taken to be polled */
-	uint64_t parks;		  /**< times it had nothing to run for long */
+	unsigned int node; /**< NUMA node id of that lcore */
+	uint64_t polls;	   /**< tasks taken to be polled */
+	/**
+	 * Times it had nothing to run; of waits of microseconds behind others as
+	 * short, about one a millisecond.
+	 */
+	uint64_t parks;
 	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
 	uint64_t steal_ops;	  /**< times it took tasks from another */
 	uint64_t steals;	  /**< tasks taken from other workers */

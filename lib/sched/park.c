@@ -22,7 +22,8 @@
  * Q6 A worker whose last waits were short polls for as long as a short wait takes
  *    before it says that it sleeps: to say so and to take it back are changes of
  *    words that the workers of its node share. Nobody tells it of others' work
- *    meanwhile, so it looks by itself, after growing pauses.
+ *    meanwhile, so it looks by itself, after growing pauses; and waits that all end
+ *    before that do not keep it from a search for longer than recheck_max.
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
@@ -315,6 +316,15 @@ end_watch(struct core *c, struct task *t)
 	return true;
 }
 
+/* Has it been so long without a search that it must not linger (Q6)? */
+static bool
+has_to_search(const struct core *c)
+{
+	const struct weir_runtime *rt = worker_of(c)->rt;
+
+	return c->now >= c->search_after && !runtime_is_alone(rt);
+}
+
 bool
 weir__linger(struct core *c)
 {
@@ -325,7 +335,7 @@ weir__linger(struct core *c)
 	int64_t late;
 	bool found;
 
-	if (c->short_waits < LINGER_AFTER)
+	if (c->short_waits < LINGER_AFTER || unlikely(has_to_search(c)))
 		return false;
 	late = c->now - c->rescue_near;
 	if (unlikely(c->now >= c->rescue_far ||

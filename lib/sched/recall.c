@@ -139,7 +139,7 @@ weir__recall(struct core *c, struct worker *victim, unsigned int *n)
 		*n = weir__run_queue_recall(&victim->queue, q);
 		t = *n > 0 ? run_queue_pop_owner(q) : NULL;
 	}
-	if (t == NULL)
+	if (*n == 0)
 		c->recall_after = c->now + worker_of(c)->rt->recheck_max;
 	return t;
 }

@@ -102,6 +102,7 @@ struct core {
 	uint64_t idle_polls;   /* tasks polled until then */
 	uint64_t far_after;    /* TSC; see steal.c, V5 */
 	uint64_t recall_after; /* TSC; see recall.c, Z3 */
+	uint64_t search_after; /* TSC; see park.c, Q6 */
 	/* TSC of its next looks after those who are stuck, here and on other nodes. */
 	uint64_t rescue_near;
 	uint64_t rescue_far;

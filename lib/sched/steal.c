@@ -181,7 +181,8 @@ recall_from(struct core *c, struct worker *victim)
 	    (victim->node != w->node && c->now < c->far_after))
 		return NULL;
 	t = weir__recall(c, victim, &n);
-	if (t != NULL)
+	/* Others may have stolen it already. */
+	if (n > 0)
 		count_steal(c, victim, n);
 	return t;
 }
@@ -295,11 +296,12 @@ weir__search(struct core *c)
 	return t;
 }
 
-/* Is there work that this worker would take if it searched? */
+/* Is there work that this worker would take if it searched? On its thread. */
 bool
 weir__work_pending(const struct worker *w)
 {
 	const struct weir_runtime *rt = w->rt;
+	const bool far = w->core.now >= w->core.far_after; /* V5 */
 	unsigned int i, backlog;
 
 	if (inject_pending(&w->node->inject))
@@ -307,7 +309,7 @@ weir__work_pending(const struct worker *w)
 	for (i = 0; i < rt->nb_workers; i++) {
 		const struct worker *v = rt->workers[i];
 
-		if (v == w)
+		if (v == w || (v->node != w->node && !far))
 			continue;
 		backlog = weir__run_queue_len_any(&v->queue);
 		if (backlog > 0 &&
@@ -316,7 +318,7 @@ weir__work_pending(const struct worker *w)
 		if (backlog == 0 && weir__keeps_tasks(v, w))
 			return true;
 	}
-	for (i = 1; i < rt->nb_nodes; i++)
+	for (i = 1; far && i < rt->nb_nodes; i++)
 		if (worth_looking(rt->nodes[w->node->near[i]]))
 			return true;
 	return false;

@@ -533,7 +533,9 @@ run_task(struct core *c, struct task *t)
 static bool
 attend(struct core *c, enum driver driver, uint32_t wanted)
 {
+	/* Its last tick may have been long. */
 	c->recent = 0;
+	c->looked = core_tick(c) - 1;
 	if (wanted & ATTENTION_STOP)
 		return true;
 	if ((wanted & ATTENTION_RETURN) && weir__handoff_idle(c))
@@ -606,8 +608,10 @@ take_waited(struct core *c)
 static struct task *
 search_or_park(struct core *c)
 {
-	struct task *t = weir__search(c);
+	struct task *t;
 
+	c->search_after = c->now + worker_of(c)->rt->recheck_max;
+	t = weir__search(c);
 	if (t == NULL)
 		weir__park(c);
 	return t;

@@ -29,8 +29,8 @@ struct weir_hooks {
 	void (*thread_stop)(void *arg, unsigned int worker);
 
 	/**
-	 * A worker has nothing to run, and has something again. Not for a wait of
-	 * microseconds, which a worker has behind others as short without parking.
+	 * A worker has nothing to run, and has something again. For waits of
+	 * microseconds behind others as short, about once a millisecond.
 	 */
 	void (*park)(void *arg, unsigned int worker);
 	void (*unpark)(void *arg, unsigned int worker);

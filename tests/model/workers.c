@@ -94,6 +94,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	w->core.idle_polls = UINT64_MAX;
 	w->core.rescue_near = NEVER;
 	w->core.rescue_far = NEVER;
+	w->core.search_after = NEVER;
 	w->core.short_waits = kind & WORKERS_LINGER ? UINT32_MAX : 0;
 	w->victims = model_alloc(WORKERS_MAX * sizeof(*w->victims));
 	w->tier_end = model_alloc(sizeof(*w->tier_end));

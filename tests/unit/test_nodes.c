@@ -561,19 +561,20 @@ block_until_told(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
-/* What the workers of node 0 have taken from inject queues. */
-static uint64_t
-taken_afar(void)
+/* What the workers of node 0 have done, all together. */
+static struct weir_worker_stats
+done_afar(void)
 {
-	struct weir_worker_stats s;
-	uint64_t n = 0;
+	struct weir_worker_stats s, sum = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < FAR_WORKER; i++) {
 		weir_worker_stats_get(rt, i, &s);
-		n += s.injected;
+		sum.injected += s.injected;
+		sum.parks += s.parks;
+		sum.noop_wakes += s.noop_wakes;
 	}
-	return n;
+	return sum;
 }
 
 /* V5: each takes a share, sends it home, and leaves it there for a second then. */
@@ -592,7 +593,8 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 		.affinity = WEIR_AFFINITY_NODE,
 		.node_plus_1 = 2,
 	};
-	uint64_t since, seconds, taken;
+	struct weir_worker_stats before, after;
+	uint64_t since, seconds;
 	struct weir_join *blocker;
 	unsigned int i;
 
@@ -602,16 +604,21 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	blocker = weir_task_spawn(rt, &ops, NULL, &far);
 	wait_for(&blocker_step, 1, "the blocker");
 	since = rte_rdtsc();
+	before = done_afar();
 	for (i = 0; i < 2 * BACKLOG; i++)
 		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &there));
 	wait_for_rounds(FAR_WORKER, 10000);
-	taken = taken_afar();
+	after = done_afar();
 	seconds = (rte_rdtsc() - since) / rte_get_tsc_hz();
 	atomic_u32_store(&blocker_go, 1, RELEASE);
 	assert_int_equal(weir_join_wait(blocker, NULL), 0);
 	wait_for(&ran, 2 * BACKLOG, "all tasks");
 	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
-	assert_in_range(taken, 1, FAR_WORKER * (seconds + 1) * BACKLOG);
+	assert_in_range(after.injected, 1,
+			FAR_WORKER * (seconds + 1) * BACKLOG);
+	/* Nor is anybody woken for what nobody takes. */
+	assert_in_range(after.noop_wakes - before.noop_wakes, 0,
+			10 * FAR_WORKER * (seconds + 1));
 	destroy();
 }
 

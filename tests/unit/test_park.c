@@ -1174,6 +1174,116 @@ watched_task_has_waited_since_it_was_woken(void **state)
 	assert_in_range(stats.busy_ns, long_ns, ns_of(took) + 10);
 }
 
+/* A source with each other poll of which a task is woken: no wait is long. */
+struct restless {
+	struct atomic_ptr waker; /* the task's, while it waits */
+	struct atomic_u32 waits; /* somebody for the source */
+	unsigned int polls;
+};
+
+static int
+restless_poll(void *priv)
+{
+	struct restless *r = priv;
+	struct weir_waker *w;
+
+	if (++r->polls % 2 == 0)
+		return 0;
+	w = atomic_ptr_exchange(&r->waker, NULL, ACQ_REL);
+	if (w != NULL)
+		weir_waker_wake(w);
+	return 0;
+}
+
+static int
+wait_for_restless(struct weir_context *ctx, void *state)
+{
+	struct restless *r = *(struct restless **)state;
+	int rc = weir_source_wait_begin(ctx, r);
+
+	if (rc != 0)
+		return rc < 0 ? rc : weir_source_wait_fail(r);
+	rc = weir_source_wait_arm(ctx, r);
+	rig_set(&r->waits, 1);
+	return rc;
+}
+
+#define QUEUED 20
+
+/* Fills its worker's queue, and keeps the worker until others have run all that. */
+static int
+spawn_and_block(struct weir_context *ctx, void *state)
+{
+	struct rig_log *log = *(struct rig_log **)state;
+	const struct rig_state done = { .log = log, .go = &rig.go };
+	uint64_t since = rte_rdtsc();
+	unsigned int i;
+
+	for (i = 0; i < QUEUED; i++)
+		weir_join_detach(weir_task_spawn(weir_context_runtime(ctx),
+						 &rig_done_ops, &done, NULL));
+	while (rig_get(&log->polls) < QUEUED) {
+		if (rte_rdtsc() - since > 30 * rte_get_tsc_hz())
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return WEIR_DONE;
+}
+
+/* It finds something of its own each time, at once, and searches all the same. */
+static void
+worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
+{
+	static const struct weir_source_ops restless_ops = {
+		.name = "restless",
+		.flags = WEIR_SOURCE_NOTIFIES,
+		.poll = restless_poll,
+	};
+	static const struct weir_task_ops waits_ops = {
+		.name = "wait_for_restless",
+		.state_size = sizeof(struct restless *),
+		.poll = wait_for_restless,
+	};
+	static const struct weir_task_ops stuck_ops = {
+		.name = "spawn_and_block",
+		.state_size = sizeof(struct rig_log *),
+		.poll = spawn_and_block,
+	};
+	const struct weir_spawn_attr here = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = 1,
+	};
+	const struct weir_spawn_attr there = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct restless *r =
+		weir_source_create(rig.rt, &restless_ops, 1, sizeof(*r));
+	struct rig_log queued = { .polls = { 0 } }, *log = &queued;
+	struct weir_join *waits, *join, *stuck;
+	struct rig_blockers blockers;
+	int rc;
+
+	assert_non_null(r);
+	/* Nobody looks at these meanwhile. */
+	rig_block(&blockers, rig.rt);
+	rig.rt->linger = UINT64_MAX;
+	rig.rt->workers[1]->core.short_waits = UINT32_MAX / 2;
+	rig_unblock(&blockers);
+	waits = weir_task_spawn(rig.rt, &waits_ops, &r, &here);
+	rig_wait_until(rig_get(&r->waits));
+	rig.told.waker = &r->waker;
+	join = rig_spawn_on(rig.rt, 1, &rig_wait_ops, &rig.told);
+	rig_wait_until(rig_get(&rig.log.polls) > 1000);
+	stuck = weir_task_spawn(rig.rt, &stuck_ops, &log, &there);
+	rc = rig_join(stuck, NULL);
+	rig_set(&rig.go, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_join_abort(waits);
+	assert_int_equal(rig_join(waits, NULL), -ECANCELED);
+	weir_source_free(r);
+	assert_int_equal(rc, 0);
+}
+
 #define TEST_IN(name, setup, workers)                           \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -1240,6 +1350,8 @@ main(void)
 		TEST_IN(driver_watches_no_task_of_the_heap, setup_lingering, 0),
 		TEST_IN(watched_task_has_waited_since_it_was_woken,
 			setup_timed_lingering, 0),
+		TEST(worker_whose_waits_are_short_takes_from_one_that_is_stuck,
+		     2),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
