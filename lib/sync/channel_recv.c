@@ -213,10 +213,11 @@ is_to_pause(const struct channel *c, const struct wait *w)
 
 /*
  * How many values a receiver may take. *looked: that is what there is now; apart that
- * is asked when all has been taken that was there before. With the receivers' lock.
+ * is asked when fewer than `enough` are left of those that were there before. With the
+ * receivers' lock.
  */
 static __rte_always_inline uint64_t
-values_at_hand(struct channel *c, bool *looked)
+values_at_hand(struct channel *c, uint32_t enough, bool *looked)
 {
 	uint64_t taken;
 
@@ -224,7 +225,7 @@ values_at_hand(struct channel *c, bool *looked)
 	if (!is_apart(c))
 		return at_hand(c, RECEIVERS);
 	taken = atomic_u64_load(&c->taken, RELAXED);
-	*looked = c->seen == taken;
+	*looked = c->seen - taken < enough;
 	if (*looked)
 		/* [channel:A1] */
 		c->seen = atomic_u64_load(&c->sent, ACQUIRE);
@@ -233,13 +234,15 @@ values_at_hand(struct channel *c, bool *looked)
 
 /*
  * With the receivers' lock, which is given back if it returns anything but -EAGAIN:
- * the number of values, or -EPIPE. Apart it does not look whether all have ended.
+ * the number of values, or -EPIPE. Fewer than `enough`: there are no more. Apart it
+ * does not look whether all have ended.
  */
 static __rte_always_inline int
-recv_now(struct channel *c, void *values, uint32_t n, int promised)
+recv_now(struct channel *c, void *values, uint32_t n, uint32_t enough,
+	 int promised)
 {
 	bool looked;
-	const uint64_t there = values_at_hand(c, &looked);
+	const uint64_t there = values_at_hand(c, enough, &looked);
 	struct block *old = NULL;
 	uint32_t m = share(c, RECEIVERS, there, promised, n);
 
@@ -282,7 +285,7 @@ recv_values(struct weir_context *ctx, struct channel *c, void *values,
 	while (promised >= 0) {
 		rc = ctx != NULL && is_to_pause(c, w) ?
 			     -EAGAIN :
-			     recv_now(c, values, n, promised);
+			     recv_now(c, values, n, 1, promised);
 		if (rc != -EAGAIN)
 			return wait_over(wait, rc);
 		if (ctx != NULL && pause_begins(c, w)) {
@@ -378,10 +381,10 @@ try_recv(struct channel *c, void *values, uint32_t n)
 	int rc;
 
 	lock_receivers(c);
-	rc = recv_now(c, values, n, 0);
+	rc = recv_now(c, values, n, n, 0);
 	if (rc == -EAGAIN && is_apart(c)) {
 		weir__channel_come_together(c);
-		rc = recv_now(c, values, n, 0);
+		rc = recv_now(c, values, n, n, 0);
 	}
 	if (rc == -EAGAIN)
 		lock_release(&c->sync.lock);
