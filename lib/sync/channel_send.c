@@ -253,10 +253,22 @@ try_send(struct channel *c, const void *values, uint32_t n)
 int
 weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n)
 {
+	struct channel *c = channel_of(sender);
+	const uint8_t *from = values;
+	uint32_t sent = 0;
+	int rc;
+
 	if (unlikely(n == 0))
 		return -EINVAL;
 	n = RTE_MIN(n, (uint32_t)INT32_MAX);
-	return try_send(channel_of(sender), values, n);
+	/* Without a capacity, up to the end of a block each time. */
+	do {
+		rc = try_send(c, from + (size_t)sent * c->size, n - sent);
+		if (unlikely(rc < 0))
+			return sent > 0 ? (int)sent : rc;
+		sent += (uint32_t)rc;
+	} while (sent < n && c->capacity == WEIR_CHANNEL_UNBOUNDED);
+	return (int)sent;
 }
 
 int

@@ -110,7 +110,8 @@ weir_send(struct weir_context *ctx, struct weir_sender *sender,
  * Sends up to n values, as many as there is room for that nobody waits for.
  *
  * @return How many were sent, at least one, from the first on; -EAGAIN, -EPIPE,
- * -ENOMEM (an unbounded channel); -EINVAL: n is 0. Any thread.
+ * -ENOMEM (an unbounded channel, without memory for one); -EINVAL: n is 0. Any
+ * thread.
  */
 WEIR_API int
 weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n);

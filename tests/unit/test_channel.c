@@ -371,6 +371,27 @@ bursts_that_do_not_wait_take_what_is_there(void **state)
 	weir_sender_drop(tx);
 }
 
+/* Its blocks hold fewer. */
+static void
+bursts_that_do_not_wait_fill_an_unbounded_channel(void **state)
+{
+	static uint64_t in[1000], out[RTE_DIM(in)];
+	const unsigned int n = RTE_DIM(in);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		in[i] = i;
+	open_channel(WEIR_CHANNEL_UNBOUNDED, sizeof(in[0]));
+	assert_int_equal(weir_try_send_burst(tx, in, 250), 250);
+	assert_int_equal(weir_try_send_burst(tx, in + 250, 10), 10);
+	assert_int_equal(weir_try_send_burst(tx, in + 260, n - 260), n - 260);
+	assert_int_equal(weir_try_recv_burst(rx, out, n), n);
+	assert_memory_equal(in, out, sizeof(in));
+	weir_receiver_drop(rx);
+	assert_int_equal(weir_try_send_burst(tx, in, n), -EPIPE);
+	weir_sender_drop(tx);
+}
+
 static void
 bursts_that_do_not_wait_leave_what_is_promised(void **state)
 {
@@ -1375,6 +1396,7 @@ main(void)
 		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
 		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
 		RIG_TEST(bursts_that_do_not_wait_take_what_is_there, 1),
+		RIG_TEST(bursts_that_do_not_wait_fill_an_unbounded_channel, 1),
 		RIG_TEST(bursts_that_do_not_wait_leave_what_is_promised, 1),
 		RIG_TEST(last_sender_ends_the_channel, 2),
 		RIG_TEST(wait_is_for_one_side_at_a_time, 1),

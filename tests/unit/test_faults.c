@@ -515,6 +515,31 @@ channel_without_memory_takes_no_value(void **state)
 	assert_int_equal(rig_heap_in_use(), before);
 }
 
+static void
+burst_without_memory_is_short(void **state)
+{
+	static uint64_t values[100000];
+	struct weir_receiver *rx;
+	struct weir_sender *tx;
+	int n, more;
+
+	grant(2);
+	assert_int_equal(weir_channel_create(WEIR_CHANNEL_UNBOUNDED,
+					     sizeof(values[0]), NULL, &tx, &rx),
+			 0);
+	n = weir_try_send_burst(tx, values, RTE_DIM(values));
+	assert_in_range(n, 1, RTE_DIM(values) - 1);
+	assert_int_equal(weir_try_send_burst(tx, values, 10), -ENOMEM);
+	/* As many again, for each block. */
+	grant(2);
+	more = weir_try_send_burst(tx, values, RTE_DIM(values));
+	assert_int_equal(more, 2 * n);
+	assert_int_equal(weir_receiver_len(rx), n + more);
+	grant(UINT32_MAX);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 static struct atomic_u32 finis;
 static struct atomic_u32 entered_later;
 
@@ -660,6 +685,7 @@ main(void)
 		TEST(oneshot_without_memory_is_not_made, 1),
 		TEST(token_without_memory_is_not_made, 1),
 		TEST(channel_without_memory_takes_no_value, 1),
+		TEST(burst_without_memory_is_short, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
