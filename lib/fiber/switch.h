@@ -54,6 +54,22 @@ void
 weir__fiber_start(void);
 
 /*
+ * How numbers are computed here: a fiber begins with that, as any task does. No call is
+ * moved over it: "memory".
+ */
+static inline void
+switch_save_computing(struct switch_frame *frame)
+{
+#if defined(__x86_64__)
+	__asm__("stmxcsr %0" : "=m"(frame->mxcsr) : : "memory");
+	/* The lower half. */
+	__asm__("fnstcw %0" : "+m"(frame->x87) : : "memory");
+#else
+	__asm__("mrs %0, fpcr" : "=r"(frame->fpcr) : : "memory");
+#endif
+}
+
+/*
  * What to switch to for main(arg) to begin below `top`, which is aligned to 16
  * bytes. Debuggers find there, in *caller, who has switched to it.
  */
@@ -67,8 +83,6 @@ switch_prepare(void *top, void (*main)(void *arg), void *arg, void **caller)
 	bottom[1] = 0;
 #if defined(__x86_64__)
 	*frame = (struct switch_frame){
-		.mxcsr = 0x1f80,
-		.x87 = 0x37f,
 		.rbx = (uintptr_t)main,
 		.r12 = (uintptr_t)arg,
 		.rip = (uintptr_t)weir__fiber_start,
@@ -80,6 +94,7 @@ switch_prepare(void *top, void (*main)(void *arg), void *arg, void **caller)
 		.x30 = (uintptr_t)weir__fiber_start,
 	};
 #endif
+	switch_save_computing(frame);
 	return frame;
 }
 

@@ -148,6 +148,59 @@ how_it_computes_is_its_own(void **state)
 	assert_int_equal(fiber_outcome(computing_run, NULL, AS_EVER), 0);
 }
 
+/* Its last bit tells how it was rounded. Not the compiler's: volatile. */
+static double
+tenth(void)
+{
+	volatile double one = 1, ten = 10;
+
+	return one / ten;
+}
+
+static int
+tenth_poll(struct weir_context *ctx, void *state)
+{
+	**(double **)state = tenth();
+	return WEIR_DONE;
+}
+
+static int
+tenth_run(struct weir_fiber *f, void *state)
+{
+	struct job *j = state;
+
+	*(double *)j->arg = tenth();
+	return computes((enum computing)j->n) ? 0 : -EILSEQ;
+}
+
+static void
+it_begins_as_its_thread_computes(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "tenth",
+		.state_size = sizeof(double *),
+		.poll = tenth_poll,
+	};
+	struct weir_runtime *rt = fiber_current_thread_runtime();
+	double of_task, of_fiber, *result = &of_task;
+	enum computing how;
+	struct job j;
+	fenv_t ever;
+	int rc;
+
+	fegetenv(&ever);
+	for (how = AS_EVER; how <= SHORT; how++) {
+		j = fiber_job(tenth_run, &of_fiber, how);
+		compute(how);
+		rc = weir_runtime_block_on(rt, &ops, &result, NULL);
+		rc += weir_runtime_block_on(rt, &fiber_job_ops, &j, NULL);
+		fesetenv(&ever);
+		assert_int_equal(rc, 0);
+		assert_true(of_task == of_fiber);
+	}
+	weir_runtime_free(rt);
+}
+
 static void
 wait_for_others(void *arg)
 {
@@ -238,6 +291,7 @@ main(void)
 		RIG_TEST(it_moves_between_workers, 2),
 		RIG_TEST(it_moves_between_workers, 3),
 		RIG_TEST(how_it_computes_is_its_own, 1),
+		RIG_TEST(it_begins_as_its_thread_computes, 1),
 		RIG_TESTS(it_blocks_in_place),
 		RIG_TEST(fibers_run_on_top_of_fibers, 2),
 		RIG_TEST(plain_thread_drives_them, 1),
