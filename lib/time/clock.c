@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "base/lock.h"
 #include "time/clock.h"
 
 #define TICKS_PER_S 1000000 /* at least; at most twice that */
@@ -63,13 +64,39 @@ whole_ticks(const struct clock *c, uint64_t cycles)
 	return clock_tick_up(c, cycles) << c->tick_shift;
 }
 
+/*
+ * First nobody reads it any more, and then it is said where it stands. Else others would
+ * read a clock that runs for as long as we are kept from storing what we have read, and
+ * then it would go back: a wheel could be ahead of it, and who sleeps from then on be
+ * woken late.
+ *
+ * What remains are the nanoseconds by which a CPU reads its counter early or late beside
+ * its loads and stores. By those the clock may go back; being less than a tick, they put
+ * no wheel ahead of it.
+ */
 int
 weir__clock_hold(struct clock *c)
 {
+	uint64_t now;
+
 	if (atomic_u64_load(&c->held, RELAXED) != CLOCK_RUNS)
 		return -EALREADY;
-	atomic_u64_store(&c->held, whole_ticks(c, clock_now(c)), RELAXED);
+	atomic_u64_store(&c->held, CLOCK_STOPS, RELAXED);
+	/* Behind a fence: whoever has read a running clock did so before. */
+	now = clock_running(c, rte_rdtsc_precise());
+	atomic_u64_store(&c->held, whole_ticks(c, now), RELAXED);
 	return 0;
+}
+
+uint64_t
+weir__clock_await(const struct clock *c)
+{
+	unsigned int spins = 0;
+
+	while (atomic_u64_load(&c->held, RELAXED) == CLOCK_STOPS)
+		lock_rest(&spins);
+	/* It may run again, and from another begin. */
+	return clock_now(c);
 }
 
 /*

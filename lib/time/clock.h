@@ -14,6 +14,7 @@
 #include "base/common.h"
 
 #define CLOCK_RUNS UINT64_MAX
+#define CLOCK_STOPS (UINT64_MAX - 1) /* where, is said at once */
 
 struct clock {
 	uint64_t hz;
@@ -23,7 +24,7 @@ struct clock {
 	unsigned int tick_shift; /* log2 of the cycles of a wheel's tick */
 	/* TSC at time 0; moved on when a held clock goes on. */
 	struct atomic_u64 begin;
-	struct atomic_u64 held; /* cycles, or CLOCK_RUNS */
+	struct atomic_u64 held; /* cycles, or CLOCK_* */
 };
 
 void
@@ -33,6 +34,19 @@ weir__clock_init(struct clock *c);
 void
 weir__clock_set_rate(struct clock *c, uint64_t hz);
 
+/* Cycles since its begin, of a clock that is about to stop. */
+uint64_t
+weir__clock_await(const struct clock *c);
+
+/* The same, of one that runs. */
+static inline uint64_t
+clock_running(const struct clock *c, uint64_t tsc)
+{
+	tsc -= atomic_u64_load(&c->begin, RELAXED);
+	/* It was read before a held clock went on, and is older than that. */
+	return likely((int64_t)tsc >= 0) ? tsc : 0;
+}
+
 /* Cycles since the clock's begin. Any thread. */
 static inline uint64_t
 clock_at(const struct clock *c, uint64_t tsc)
@@ -41,10 +55,9 @@ clock_at(const struct clock *c, uint64_t tsc)
 	uint64_t held = atomic_u64_load(&c->held, ACQUIRE);
 
 	if (unlikely(held != CLOCK_RUNS))
-		return held;
-	tsc -= atomic_u64_load(&c->begin, RELAXED);
-	/* It was read before a held clock went on, and is older than that. */
-	return likely((int64_t)tsc >= 0) ? tsc : 0;
+		return likely(held != CLOCK_STOPS) ? held :
+						     weir__clock_await(c);
+	return clock_running(c, tsc);
 }
 
 static inline uint64_t

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "kernel.h"
 #include "model.h"
 #include "rig.h"
 #include "sched/scheduler.h"
@@ -161,5 +162,36 @@ MODEL(clock_goes_on, "a clock that was held does not jump", 3, 3)
 	now = clock_now(time_base);
 	model_check(now < rte_rdtsc() / 2);
 	model_join_all();
+	model_free(time_base);
+}
+
+static uint64_t told;
+
+/* As a worker that looks at the clock while a test stops it. */
+static void
+look_later(void *arg)
+{
+	kernel_advance(1000);
+	told = clock_now(arg);
+	model_check(clock_now(arg) >= told);
+}
+
+/*
+ * No old values: what a CPU has stored before it looks at its counter is there for
+ * whoever looks later. C11 knows nothing of that.
+ */
+MODEL(clock_stops, "a clock that a test stops does not go back", 3, 0)
+{
+	uint64_t held;
+
+	time_base = model_alloc(sizeof(*time_base));
+	time_base->hz = 1000000;
+	atomic_u64_store(&time_base->begin, rte_rdtsc(), RELAXED);
+	atomic_u64_store(&time_base->held, CLOCK_RUNS, RELAXED);
+	model_thread("worker", look_later, time_base);
+	model_check(weir__clock_hold(time_base) == 0);
+	held = clock_now(time_base);
+	model_join_all();
+	model_check(held >= told && held == clock_now(time_base));
 	model_free(time_base);
 }

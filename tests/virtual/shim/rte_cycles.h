@@ -11,5 +11,6 @@ uint64_t
 virtual_rdtsc(void);
 
 #define rte_rdtsc virtual_rdtsc
+#define rte_rdtsc_precise virtual_rdtsc
 
 #endif
