@@ -185,7 +185,8 @@ weir_fiber_sleep(struct weir_fiber *fiber, uint64_t ns);
  * Waits for a task to end and takes its outcome, as weir_join_poll() does. The
  * handle is gone in any case: with -ECANCELED because the fiber is to end it was
  * detached, and the task runs on. As weir_fiber_await(), with -EINVAL of which
- * the handle stays.
+ * the handle stays: weir_fiber_may_wait() is -EINVAL then, too, and 0 where -EINVAL
+ * is the task's own outcome.
  */
 WEIR_API int
 weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result);

@@ -429,6 +429,23 @@ join_tells_its_own_end_from_the_childs(void **state)
 	rig_wait_until(rig_get(&rig.log.results_dropped) == 1);
 }
 
+static void
+join_tells_a_refusal_from_the_childs_outcome(void **state)
+{
+	struct story s = { .late = 0 }, t = { .late = 0 };
+	struct weir_join *join = spawn_join(&s, spawn(NULL, &t));
+	struct weir_fiber elsewhere = { .stack_size = 0 };
+	unsigned int result = 0;
+
+	assert_int_equal(rig_join(join, &result), 0);
+	assert_int_equal(result, EINVAL);
+	/* And the other way round: the handle stays. */
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	assert_int_equal(weir_fiber_join(&elsewhere, join, NULL), -EINVAL);
+	assert_int_equal(weir_fiber_may_wait(&elsewhere), -EINVAL);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
 /* Does not take the end for one. */
 static int
 stubborn_run(struct weir_fiber *f, void *state)
@@ -546,6 +563,7 @@ main(void)
 		RIG_TESTS(cancelled_while_it_runs_it_goes_on_until_it_waits),
 		RIG_TESTS(shutdown_ends_bound_ones_on_their_worker),
 		RIG_TESTS(join_tells_its_own_end_from_the_childs),
+		RIG_TEST(join_tells_a_refusal_from_the_childs_outcome, 1),
 		RIG_TESTS(one_that_does_not_return_is_named),
 		RIG_TESTS(one_that_awaits_its_children_yet_is_not_named),
 	};
