@@ -127,7 +127,7 @@ spawn_state_small(struct task *t, const void *from, size_t size)
 
 /*
  * The first of n ids. Those of workers and of other threads do not meet: the top 16
- * bits differ. All begin behind WEIR_TASK_NONE.
+ * bits differ, until 2^48 were spawned by one. All begin behind WEIR_TASK_NONE.
  */
 static inline uint64_t
 spawn_ids(struct weir_runtime *rt, struct core *c, unsigned int n)

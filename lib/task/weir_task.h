@@ -288,7 +288,10 @@ weir_abort_ended(const struct weir_abort *abort);
 WEIR_API void
 weir_abort_drop(struct weir_abort *abort);
 
-/** The task's id: unique in its runtime, and never WEIR_TASK_NONE. Any thread. */
+/**
+ * The task's id: unique in its runtime, until one worker has spawned 2^48 tasks, which
+ * takes months; and never WEIR_TASK_NONE. Any thread.
+ */
 WEIR_API uint64_t
 weir_join_id(const struct weir_join *join);
 
