@@ -15,8 +15,8 @@
  * writes what the other one needs for each value, until one finds nothing, or no
  * room. That each side sees late what the other did, and keeps the number that it saw
  * last until that is used up, is as in B-Queue (Wang et al., 2013); for senders also as
- * in rte_ring. A receiver that
- * does not wait looks as soon as fewer are left than it asks for.
+ * in rte_ring. A receiver that does not wait looks as soon as fewer are left than it asks
+ * for.
  *
  * Invariants:
  * Y8  Values in blocks = sent - received <= capacity. Of these some are promised to
