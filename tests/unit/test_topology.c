@@ -557,6 +557,36 @@ distances_are_those_of_the_table_as_far_as_it_goes(void **state)
 	assert_int_equal(t.distance[1][2], TOPOLOGY_REMOTE_DISTANCE);
 }
 
+/* The number of a 65th would be written behind those that there is room for. */
+static void
+sixty_four_nodes_are_read_and_no_more(void **state)
+{
+	struct place places[TOPOLOGY_MAX_NODES + 2];
+	struct {
+		struct topology t;
+		uint8_t behind[4 * TOPOLOGY_MAX_NODES];
+	} room = { .behind = { 0 } };
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(places); i++)
+		places[i].node = 2 * i + 1;
+	assert_int_equal(weir__topology_read(&room.t, places, 64), 0);
+	assert_int_equal(room.t.nb_nodes, 64);
+	for (i = 0; i < 64; i++) {
+		assert_int_equal(room.t.id[i], 2 * i + 1);
+		assert_int_equal(weir__topology_node_index(&room.t, 2 * i + 1),
+				 i);
+		check_rules(&room.t, i);
+	}
+	assert_int_equal(weir__topology_read(&room.t, places, 65), -E2BIG);
+	/* Only another node is one too many. */
+	places[64].node = places[63].node;
+	assert_int_equal(weir__topology_read(&room.t, places, 65), 0);
+	assert_int_equal(weir__topology_read(&room.t, places, 66), -E2BIG);
+	for (i = 0; i < sizeof(room.behind); i++)
+		assert_int_equal(room.behind[i], 0);
+}
+
 /* "": this machine has no sysfs. */
 static char allowed_before[256];
 
@@ -612,6 +642,7 @@ main(void)
 		cmocka_unit_test(real_machine_has_every_lcore_on_a_node),
 		cmocka_unit_test(cpus_allowed_are_the_same_with_eal),
 		cmocka_unit_test(reading_takes_each_node_once),
+		cmocka_unit_test(sixty_four_nodes_are_read_and_no_more),
 		cmocka_unit_test(
 			distances_are_those_of_the_table_as_far_as_it_goes),
 		cmocka_unit_test(lcore_is_where_all_its_cpus_are),
