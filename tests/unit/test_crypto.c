@@ -6,7 +6,7 @@
  * device's.
  */
 
-/* For the pool of sessions. */
+/* For sessions. */
 #define ALLOW_EXPERIMENTAL_API
 
 #include "unit.h"
@@ -16,15 +16,14 @@
 #include <string.h>
 
 #include <rte_cryptodev.h>
-#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "devices.h"
 #include "kernel.h"
 #include "park/source.h"
 #include "weir_crypto.h"
 
-#define DESCRIPTORS 128
 #define CAPACITY 64
 
 /* An operation of the tests' device. */
@@ -116,38 +115,11 @@ release(struct rte_crypto_op *op)
 	rig_add(&released, 1);
 }
 
-/* Opens a device of a PMD; false if there is no such PMD. */
-static bool
-open_device(const char *name, uint8_t *id)
-{
-	struct rte_cryptodev_config config = { .nb_queue_pairs = 2 };
-	struct rte_cryptodev_qp_conf qp = { .nb_descriptors = DESCRIPTORS };
-	int rc;
-	uint16_t i;
-
-	if (rte_eal_hotplug_add("vdev", name, "") != 0)
-		return false;
-	rc = rte_cryptodev_get_dev_id(name);
-	assert_return_code(rc, -rc);
-	*id = (uint8_t)rc;
-	config.socket_id = rte_cryptodev_socket_id(*id);
-	assert_int_equal(rte_cryptodev_configure(*id, &config), 0);
-	qp.mp_session = rte_cryptodev_sym_session_pool_create(
-		name, 16, rte_cryptodev_sym_get_private_session_size(*id), 0, 0,
-		SOCKET_ID_ANY);
-	assert_non_null(qp.mp_session);
-	for (i = 0; i < 2; i++)
-		assert_int_equal(rte_cryptodev_queue_pair_setup(*id, i, &qp, 0),
-				 0);
-	assert_int_equal(rte_cryptodev_start(*id), 0);
-	return true;
-}
-
 static int
 start(void **state)
 {
 	unit_eal_setup(state);
-	have_dev = open_device("crypto_null0", &dev);
+	have_dev = devices_open_crypto("crypto_null0", &dev);
 	if (have_dev) {
 		rte_crypto_fp_ops[dev].enqueue_burst = device_enqueue;
 		rte_crypto_fp_ops[dev].dequeue_burst = device_dequeue;
@@ -570,7 +542,7 @@ bad_arguments_are_refused(void **state)
 		void (*release)(struct rte_crypto_op *op);
 	} rows[] = {
 		{ 200, 0, 0, 1, release },
-		{ dev, 2, 0, 1, release },
+		{ dev, DEVICES_QUEUE_PAIRS, 0, 1, release },
 		{ dev, 0, last_worker() + 1, 1, release },
 		{ dev, 0, 0, 0, release },
 		{ dev, 0, 0, WEIR_CRYPTO_OPS_MAX + 1, release },
@@ -684,14 +656,14 @@ openssl_does_aes(void **state)
 	unsigned int i, round;
 	uint8_t id;
 
-	if (!open_device("crypto_openssl0", &id))
+	if (!devices_open_crypto("crypto_openssl0", &id))
 		unit_skip("DPDK has no crypto_openssl here");
 	ops = rte_crypto_op_pool_create("ops", RTE_CRYPTO_OP_TYPE_SYMMETRIC, 63,
 					0, 16, SOCKET_ID_ANY);
 	mbufs = rte_pktmbuf_pool_create("aes", 63, 0, 0, 256, SOCKET_ID_ANY);
 	session = aes_session(id);
 	assert_non_null(session);
-	real = weir_cryptoq_create(rig.rt, id, 1, 0, DESCRIPTORS - 1,
+	real = weir_cryptoq_create(rig.rt, id, 1, 0, DEVICES_DESCRIPTORS - 1,
 				   release_op);
 	a.job = weir_crypto_job_create(real, 8);
 	for (round = 0; round < 20; round++) {

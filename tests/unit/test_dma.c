@@ -13,18 +13,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include <rte_dev.h>
 #include <rte_dmadev.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
 #include "base/race.h"
+#include "devices.h"
 #include "park/source.h"
 #include "rig.h"
 #include "weir_dma.h"
 
-#define NAME "dma_skeleton0"
-#define DESCRIPTORS 128
 #define CAPACITY 64
 /* Lengths that the tests' device takes as orders. */
 #define LENGTH_FAILS 1u
@@ -111,20 +109,11 @@ device_completed(void *priv, uint16_t channel, const uint16_t most,
 static int
 start(void **state)
 {
-	const struct rte_dma_conf conf = { .nb_vchans = 1 };
-	const struct rte_dma_vchan_conf channel = {
-		.direction = RTE_DMA_DIR_MEM_TO_MEM,
-		.nb_desc = DESCRIPTORS,
-	};
-
 	unit_eal_setup(state);
-	if (rte_eal_hotplug_add("vdev", NAME, "") != 0)
+	if (!devices_open_dma("dma_skeleton0", &dev))
 		return 0;
-	dev = (int16_t)rte_dma_get_dev_id_by_name(NAME);
-	assert_int_equal(rte_dma_configure(dev, &conf), 0);
-	assert_int_equal(rte_dma_vchan_setup(dev, 0, &channel), 0);
-	/* The PMD's thread is cancelled at the end: TSan takes that ill. */
 #ifndef WEIR_TSAN
+	/* The PMD's thread is cancelled at the end: TSan takes that ill. */
 	assert_int_equal(rte_dma_start(dev), 0);
 	started = true;
 #endif
@@ -557,7 +546,7 @@ skeleton_pmd_copies(void **state)
 	if (!started)
 		unit_skip("the PMD's thread ends in a way unknown to TSan");
 	rte_dma_fp_objs[dev] = pmd;
-	open_queue(DESCRIPTORS - 1);
+	open_queue(DEVICES_DESCRIPTORS - 1);
 	from = rte_zmalloc(NULL, TASKS * COPIES * BLOCK, 0);
 	to = rte_zmalloc(NULL, TASKS * COPIES * BLOCK, 0);
 	assert_non_null(from);

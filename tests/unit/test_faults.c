@@ -10,15 +10,22 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_ring.h>
 
+#include "devices.h"
+#include "ports.h"
 #include "rig.h"
 #include "sched/scheduler.h"
 #include "topology/topology.h"
+#include "weir_crypto.h"
+#include "weir_dma.h"
+#include "weir_ethdev.h"
 #include "weir_event.h"
 #include "weir_fd.h"
 #include "weir_null.h"
@@ -267,15 +274,36 @@ spawn_without_memory_in_a_task_changes_nothing(void **state)
 
 static struct rte_ring *ring;
 
-#define SOURCE(name, ...)                                         \
-	static void *make_##name(void)                            \
-	{                                                         \
-		return weir_##name##_create(rig.rt, __VA_ARGS__); \
-	}                                                         \
-	static void free_##name(void *source)                     \
-	{                                                         \
-		weir_##name##_free(source);                       \
-	}
+static bool have_crypto, have_dma;
+static uint8_t crypto;
+static int16_t dma;
+static int fd;
+/* For what is made of them. */
+static struct weir_fd_set *fds;
+static struct weir_cryptoq *cryptoq;
+static struct weir_dmaq *dmaq;
+
+static void
+release(struct rte_crypto_op *op)
+{
+}
+
+struct maker {
+	void *(*make)(void);
+	void (*free)(void *made);
+};
+
+#define MAKER(name, ...)                                  \
+	static void *make_##name(void)                    \
+	{                                                 \
+		return weir_##name##_create(__VA_ARGS__); \
+	}                                                 \
+	static void free_##name(void *made)               \
+	{                                                 \
+		weir_##name##_free(made);                 \
+	}                                                 \
+	static const struct maker name##_maker = { make_##name, free_##name };
+#define SOURCE(name, ...) MAKER(name, rig.rt, __VA_ARGS__)
 
 SOURCE(null, 0)
 SOURCE(event, 0)
@@ -283,45 +311,99 @@ SOURCE(ring_rx, ring, 0, 0)
 SOURCE(ring_tx, ring, 0)
 SOURCE(skeleton, 0)
 SOURCE(fd_set, 0, 0)
+SOURCE(rxq, ports[0], 0, 0, 32)
+SOURCE(cryptoq, crypto, 0, 0, 1, release)
+SOURCE(dmaq, dma, 0, 0, 1)
+MAKER(fd, fds, fd, 0)
+MAKER(txq, ports[0], 0, 0)
+MAKER(crypto_job, cryptoq, 1)
+MAKER(dma_job, dmaq, 1, NULL, NULL)
+
+/* It takes so many allocations, and each may be the one that fails. */
+static void
+expect_all_or_nothing(const struct maker *m, uint32_t allocations)
+{
+	size_t before = rig_heap_in_use();
+	void *made;
+	uint32_t n;
+
+	for (n = 0;; n++) {
+		grant(n);
+		rte_errno = 0;
+		made = m->make();
+		if (made != NULL)
+			break;
+		assert_int_equal(rte_errno, ENOMEM);
+		assert_int_equal(rig_heap_in_use(), before);
+	}
+	assert_int_equal(n, allocations);
+	grant(UINT32_MAX);
+	m->free(made);
+}
+
+/* Itself, and the array that it is in. */
+static void
+expect_source_or_nothing(const struct maker *m)
+{
+	expect_all_or_nothing(m, 2);
+}
 
 static void
 source_without_memory_is_not_made(void **state)
 {
-	static const struct {
-		void *(*make)(void);
-		void (*free)(void *source);
-	} rows[] = {
-		{ make_null, free_null },
-		{ make_event, free_event },
-		{ make_ring_rx, free_ring_rx },
-		{ make_ring_tx, free_ring_tx },
-		{ make_skeleton, free_skeleton },
-		{ make_fd_set, free_fd_set },
+	static const struct maker *const rows[] = {
+		&null_maker,	 &event_maker,	&ring_rx_maker, &ring_tx_maker,
+		&skeleton_maker, &fd_set_maker, &rxq_maker,
 	};
 	unsigned int i;
-	size_t before;
-	void *source;
-	uint32_t n;
 
 	ring = rte_ring_create("test", 64, SOCKET_ID_ANY, 0);
 	assert_non_null(ring);
-	for (i = 0; i < RTE_DIM(rows); i++) {
-		before = rig_heap_in_use();
-		for (n = 0;; n++) {
-			grant(n);
-			rte_errno = 0;
-			source = rows[i].make();
-			if (source != NULL)
-				break;
-			assert_int_equal(rte_errno, ENOMEM);
-			assert_int_equal(rig_heap_in_use(), before);
-		}
-		/* Itself, and the array that it is in. */
-		assert_int_equal(n, 2);
-		grant(UINT32_MAX);
-		rows[i].free(source);
-	}
+	for (i = 0; i < RTE_DIM(rows); i++)
+		expect_source_or_nothing(rows[i]);
 	rte_ring_free(ring);
+}
+
+static void
+fd_without_memory_is_not_in_its_set(void **state)
+{
+	fd = eventfd(0, EFD_NONBLOCK);
+	assert_return_code(fd, errno);
+	fds = make_fd_set();
+	assert_non_null(fds);
+	expect_all_or_nothing(&fd_maker, 1);
+	weir_fd_set_free(fds);
+	close(fd);
+}
+
+static void
+transmit_queue_without_memory_is_not_made(void **state)
+{
+	expect_all_or_nothing(&txq_maker, 1);
+}
+
+static void
+crypto_queue_and_job_without_memory_are_not_made(void **state)
+{
+	if (!have_crypto)
+		unit_skip("DPDK has no crypto_null here");
+	expect_source_or_nothing(&cryptoq_maker);
+	cryptoq = make_cryptoq();
+	assert_non_null(cryptoq);
+	expect_all_or_nothing(&crypto_job_maker, 1);
+	weir_cryptoq_free(cryptoq);
+}
+
+static void
+dma_channel_and_job_without_memory_are_not_made(void **state)
+{
+	if (!have_dma)
+		unit_skip("DPDK has no dma_skeleton here");
+	expect_source_or_nothing(&dmaq_maker);
+	dmaq = make_dmaq();
+	assert_non_null(dmaq);
+	expect_all_or_nothing(&dma_job_maker, 1);
+	weir_dmaq_free(dmaq);
 }
 
 static void
@@ -663,6 +745,25 @@ runtime_of_too_many_nodes_is_refused(void **state)
 	rig_runtime_free(rig_runtime(3));
 }
 
+/* The DMA device stands still: nothing is given to it. */
+static int
+start(void **state)
+{
+	grant(UINT32_MAX);
+	ports_start(state);
+	have_crypto = devices_open_crypto("crypto_null0", &crypto);
+	have_dma = devices_open_dma("dma_skeleton0", &dma);
+	return 0;
+}
+
+static int
+stop(void **state)
+{
+	if (have_crypto)
+		rte_cryptodev_stop(crypto);
+	return unit_eal_teardown(state);
+}
+
 #define TEST(name, workers)                                     \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -680,6 +781,10 @@ main(void)
 		TEST(without_room_for_a_chunk_a_task_has_its_own, 1),
 		TEST(one_of_two_that_are_out_of_cells_gets_more, 1),
 		TEST(source_without_memory_is_not_made, 1),
+		TEST(fd_without_memory_is_not_in_its_set, 1),
+		TEST(transmit_queue_without_memory_is_not_made, 1),
+		TEST(crypto_queue_and_job_without_memory_are_not_made, 1),
+		TEST(dma_channel_and_job_without_memory_are_not_made, 1),
 		TEST(source_without_memory_stays_where_it_is, 2),
 		TEST(worker_without_memory_for_its_heir_stays, 2),
 		TEST(oneshot_without_memory_is_not_made, 1),
@@ -692,6 +797,5 @@ main(void)
 		cmocka_unit_test(runtime_of_too_many_nodes_is_refused),
 	};
 
-	grant(UINT32_MAX);
-	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
+	return cmocka_run_group_tests(tests, start, stop);
 }
