@@ -91,7 +91,7 @@ static bool
 take_fd(void)
 {
 	if (kernel.fds == 0) {
-		errno = EMFILE;
+		errno = kernel.table_full ? ENFILE : EMFILE;
 		return false;
 	}
 	if (kernel.fds > 0)

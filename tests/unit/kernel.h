@@ -24,6 +24,7 @@ struct kernel {
 	struct atomic_ptr at_membarrier; /* a struct kernel_hook */
 	/* fds to be had before EMFILE; negative: all there are */
 	int fds;
+	bool table_full; /* ENFILE instead: all processes have too many */
 	bool no_watches; /* the user has no epoll watches left */
 
 	/* Who is woken by an interrupt is held until this is 0 again. */

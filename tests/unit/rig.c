@@ -2,6 +2,7 @@
 
 #include "rig.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 #include <rte_malloc.h>
 #include <rte_ring.h>
 
@@ -110,6 +112,21 @@ rig_runtime(unsigned int nb_workers)
 	rt = weir_runtime_create(&o);
 	if (rt == NULL)
 		fail_msg("weir_runtime_create: %s", rte_strerror(rte_errno));
+	return rt;
+}
+
+struct weir_runtime *
+rig_runtime_logged(const struct weir_options *o, char *log, size_t size)
+{
+	FILE *f = fmemopen(log, size, "w");
+	struct weir_runtime *rt;
+
+	assert_non_null(f);
+	memset(log, 0, size);
+	rte_openlog_stream(f);
+	rt = weir_runtime_create(o);
+	rte_openlog_stream(NULL);
+	fclose(f);
 	return rt;
 }
 
@@ -411,6 +428,19 @@ rig_block_thread(struct weir_runtime *rt, unsigned int worker,
 	join = spawn_on(rt, worker, &ops, &door);
 	rig_wait_until(rig_get(&door->in));
 	return join;
+}
+
+unsigned int
+rig_open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
 }
 
 size_t

@@ -57,6 +57,9 @@ void
 rig_options(struct weir_options *o, unsigned int nb_workers);
 struct weir_runtime *
 rig_runtime(unsigned int nb_workers);
+/* Makes one, or none; what the library logs meanwhile is a text in `log`. */
+struct weir_runtime *
+rig_runtime_logged(const struct weir_options *o, char *log, size_t size);
 /* Does a runtime of this name hold rings or pools? */
 bool
 rig_runtime_exists(const char *name);
@@ -161,6 +164,10 @@ rig_stay_at(void *door);
 struct weir_join *
 rig_block_thread(struct weir_runtime *rt, unsigned int worker,
 		 struct rig_door *door);
+
+/* File descriptors that this process has. */
+unsigned int
+rig_open_fds(void);
 
 /* Bytes of EAL's heap in use. */
 size_t

@@ -8,14 +8,12 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
-#include <rte_log.h>
 #include <rte_ring.h>
 
 #include "devices.h"
@@ -323,6 +321,7 @@ MAKER(dma_job, dmaq, 1, NULL, NULL)
 static void
 expect_all_or_nothing(const struct maker *m, uint32_t allocations)
 {
+	unsigned int open_before = rig_open_fds();
 	size_t before = rig_heap_in_use();
 	void *made;
 	uint32_t n;
@@ -335,6 +334,7 @@ expect_all_or_nothing(const struct maker *m, uint32_t allocations)
 			break;
 		assert_int_equal(rte_errno, ENOMEM);
 		assert_int_equal(rig_heap_in_use(), before);
+		assert_int_equal(rig_open_fds(), open_before);
 	}
 	assert_int_equal(n, allocations);
 	grant(UINT32_MAX);
@@ -682,22 +682,6 @@ expect_line(const char *line, const char *begin)
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
-/* Makes a runtime; what the library logs goes to *line. */
-static struct weir_runtime *
-create_logged(const struct weir_options *o, char *line, size_t size)
-{
-	FILE *log = fmemopen(line, size, "w");
-	struct weir_runtime *rt;
-
-	assert_non_null(log);
-	memset(line, 0, size);
-	rte_openlog_stream(log);
-	rt = weir_runtime_create(o);
-	rte_openlog_stream(NULL);
-	fclose(log);
-	return rt;
-}
-
 /* Whichever allocation is the one that fails. */
 static void
 runtime_without_memory_is_not_made(void **state)
@@ -714,7 +698,7 @@ runtime_without_memory_is_not_made(void **state)
 	for (n = 0; rt == NULL; n++) {
 		grant(n);
 		rte_errno = 0;
-		rt = create_logged(&o, line, sizeof(line));
+		rt = rig_runtime_logged(&o, line, sizeof(line));
 		if (rt != NULL)
 			break;
 		assert_int_equal(rte_errno, ENOMEM);
@@ -738,7 +722,7 @@ runtime_of_too_many_nodes_is_refused(void **state)
 	rig_options(&o, 3);
 	too_many_nodes = true;
 	rte_errno = 0;
-	assert_null(create_logged(&o, line, sizeof(line)));
+	assert_null(rig_runtime_logged(&o, line, sizeof(line)));
 	too_many_nodes = false;
 	assert_int_equal(rte_errno, E2BIG);
 	expect_line(line, "weir: lcores: they are on more than 64 nodes");

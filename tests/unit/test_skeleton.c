@@ -265,16 +265,30 @@ shutdown_ends_the_waiter(void **state)
 }
 
 static void
+device_without_a_fd_is_not_made(void **state)
+{
+	const unsigned int before = rig_open_fds();
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		kernel.table_full = i;
+		kernel.fds = 0;
+		rte_errno = 0;
+		assert_null(weir_skeleton_create(rig.rt, 0));
+		assert_int_equal(rte_errno, i ? ENFILE : EMFILE);
+		assert_int_equal(rig_open_fds(), before);
+	}
+	kernel.fds = -1;
+	weir_skeleton_free(weir_skeleton_create(rig.rt, 0));
+	assert_int_equal(rig_open_fds(), before);
+}
+
+static void
 bad_arguments_are_refused(void **state)
 {
 	rte_errno = 0;
 	assert_null(weir_skeleton_create(rig.rt, last_worker() + 1));
 	assert_int_equal(rte_errno, EINVAL);
-	kernel.fds = 0;
-	rte_errno = 0;
-	assert_null(weir_skeleton_create(rig.rt, 0));
-	assert_int_equal(rte_errno, EMFILE);
-	kernel.fds = -1;
 	weir_skeleton_free(NULL);
 	assert_int_equal(rig_join(spawn_taker(0, 1, 0), NULL), -EINVAL);
 	assert_int_equal(
@@ -303,6 +317,7 @@ main(void)
 		TEST(source_moves_while_numbers_come, 2),
 		TEST(neighbour_polls_for_a_worker_that_is_stuck, 2),
 		TESTS(shutdown_ends_the_waiter),
+		TESTS(device_without_a_fd_is_not_made),
 		TEST(bad_arguments_are_refused, 2),
 	};
 
