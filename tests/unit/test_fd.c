@@ -589,24 +589,81 @@ wait_for_both_goes_on_beside_one_to_read(void **state)
 	}
 }
 
+/* A socket that one can connect to at the address. */
+static int
+listen_at(struct sockaddr_in *address)
+{
+	struct sockaddr *at = (struct sockaddr *)address;
+	socklen_t len = sizeof(*address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	*address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	assert_return_code(bind(listener, at, len), errno);
+	assert_return_code(listen(listener, 1), errno);
+	assert_return_code(getsockname(listener, at, &len), errno);
+	return listener;
+}
+
+/* Connected; the first does not block. */
+static void
+make_tcp_pair(int fds[2])
+{
+	struct sockaddr_in here;
+	int listener = listen_at(&here);
+
+	fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_return_code(
+		connect(fds[0], (struct sockaddr *)&here, sizeof(here)), errno);
+	assert_return_code(fcntl(fds[0], F_SETFL, O_NONBLOCK), errno);
+	fds[1] = accept(listener, NULL, NULL);
+	assert_return_code(fds[1], errno);
+	close(listener);
+}
+
+/* Beside one of the usual kind, which ends no wait for it. */
+static void
+urgent_byte_is_an_event_of_its_own(void **state)
+{
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fds[2], other = make_eventfd(0);
+		struct weir_fd *f, *g = add(other, 0);
+		struct weir_join *join;
+
+		make_tcp_pair(fds);
+		f = add(fds[0], both[i]);
+		join = spawn_waiter(f, EPOLLPRI);
+		await_armed(1);
+		assert_int_equal(send(fds[1], &byte, 1, 0), 1);
+		/* When this is told, what came before was looked at. */
+		raise_fd(other);
+		expect(spawn_waiter(g, EPOLLIN), EPOLLIN);
+		assert_int_equal(rig_get(&weir_fd_set_source(set)->armed), 1);
+		assert_int_equal(send(fds[1], &byte, 1, MSG_OOB), 1);
+		expect(join, EPOLLPRI);
+		expect(spawn_waiter(f, EPOLLIN), EPOLLIN);
+		weir_fd_free(f);
+		weir_fd_free(g);
+		close_pair(fds);
+		close(other);
+	}
+}
+
 /* E1: a socket that is not connected yet is hung up, whatever it is asked. */
 static void
 hang_up_from_before_a_wait_is_not_told(void **state)
 {
-	struct sockaddr_in here = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
+	struct sockaddr_in here;
 	socklen_t len = sizeof(here);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int listener = listen_at(&here);
 	char byte = 0;
 	unsigned int i;
 
-	assert_return_code(bind(listener, (struct sockaddr *)&here, len),
-			   errno);
-	assert_return_code(listen(listener, 1), errno);
-	assert_return_code(
-		getsockname(listener, (struct sockaddr *)&here, &len), errno);
 	for (i = 0; i < RTE_DIM(both); i++) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 		int other = make_eventfd(1), peer;
@@ -1214,6 +1271,64 @@ wait_needs_no_budget(void **state)
 }
 
 static void
+set_that_is_refused_leaves_no_fd(void **state)
+{
+	const unsigned int before = rig_open_fds();
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		kernel.table_full = i;
+		kernel.fds = 0;
+		rte_errno = 0;
+		assert_null(weir_fd_set_create(rig.rt, 0, 0));
+		assert_int_equal(rte_errno, i ? ENFILE : EMFILE);
+		assert_int_equal(rig_open_fds(), before);
+	}
+	kernel.fds = -1;
+	assert_null(weir_fd_set_create(rig.rt, last_worker() + 1, 0));
+	assert_int_equal(rte_errno, EINVAL);
+	assert_int_equal(rig_open_fds(), before);
+	weir_fd_set_free(weir_fd_set_create(rig.rt, 0, 0));
+	assert_int_equal(rig_open_fds(), before);
+}
+
+/* The user has as many in epoll sets as the kernel allows. */
+static void
+fd_that_the_kernel_has_no_room_for_is_refused(void **state)
+{
+	const size_t before = rig_heap_in_use();
+	int fd = make_eventfd(0);
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		kernel.no_watches = true;
+		rte_errno = 0;
+		assert_null(weir_fd_create(set, fd, both[i]));
+		kernel.no_watches = false;
+		assert_int_equal(rte_errno, ENOSPC);
+		assert_int_equal(rig_heap_in_use(), before);
+		weir_fd_free(add(fd, both[i]));
+	}
+	close(fd);
+}
+
+/* Closed behind the set's back, and its number is one's that is not in the set. */
+static void
+wait_for_a_number_that_was_given_to_another_is_refused(void **state)
+{
+	int fd = make_eventfd(0), other = make_eventfd(1);
+	struct weir_fd *f = add(fd, 0);
+
+	assert_return_code(dup2(other, fd), errno);
+	assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN), NULL), -ENOENT);
+	await_armed(0);
+	weir_fd_free(f);
+	weir_fd_free(add(fd, 0));
+	close(fd);
+	close(other);
+}
+
+static void
 bad_fds_are_refused(void **state)
 {
 	int fd = make_eventfd(0), blocking = eventfd(0, 0);
@@ -1260,11 +1375,6 @@ bad_sets_and_waits_are_refused(void **state)
 	assert_null(weir_fd_set_create(rig.rt, 0, WEIR_FD_GAP_MAX_US + 1));
 	assert_int_equal(rte_errno, EINVAL);
 	weir_fd_set_free(NULL);
-	kernel.fds = 0;
-	rte_errno = 0;
-	assert_null(weir_fd_set_create(rig.rt, 0, 0));
-	assert_int_equal(rte_errno, EMFILE);
-	kernel.fds = -1;
 	assert_int_equal(rig_join(spawn_waiter(f, 0), NULL), -EINVAL);
 	assert_int_equal(rig_join(spawn_waiter(f, EPOLLET), NULL), -EINVAL);
 	assert_int_equal(rig_join(spawn_waiter(f, EPOLLIN | EPOLLHUP), NULL),
@@ -1287,6 +1397,20 @@ __wrap_epoll_wait(int epfd, struct epoll_event *events, int n, int timeout)
 	if (timeout == 0)
 		rig_add(&looks, 1);
 	return __real_epoll_wait(epfd, events, n, timeout);
+}
+
+int
+__real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int
+__wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+
+int
+__wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (op != EPOLL_CTL_ADD || !kernel.no_watches)
+		return __real_epoll_ctl(epfd, op, fd, event);
+	errno = ENOSPC;
+	return -1;
 }
 
 #define TEST_WITH(setup_, name, workers)                         \
@@ -1316,6 +1440,7 @@ main(void)
 		TESTS(wait_for_both_goes_on_beside_one_to_read),
 		TESTS(hang_up_from_before_a_wait_is_not_told),
 		TESTS(hang_up_is_told_to_both_sides),
+		TESTS(urgent_byte_is_an_event_of_its_own),
 		TESTS(close_wakes_the_waiters_with_its_error),
 		TESTS(close_with_no_errno_counts_as_einval),
 		TESTS(close_of_the_set_wakes_all),
@@ -1333,6 +1458,9 @@ main(void)
 		TEST_WITH(setup_polling,
 			  idle_worker_looks_sooner_than_a_busy_one, 1),
 		TEST(wait_needs_no_budget, 1),
+		TESTS(set_that_is_refused_leaves_no_fd),
+		TEST(fd_that_the_kernel_has_no_room_for_is_refused, 2),
+		TEST(wait_for_a_number_that_was_given_to_another_is_refused, 2),
 		TEST(bad_fds_are_refused, 2),
 		TEST(bad_sets_and_waits_are_refused, 2),
 	};
