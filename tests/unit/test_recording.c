@@ -272,6 +272,7 @@ recording_that_fails_leaves_no_file(void **state)
 {
 	struct rlimit old, limit;
 	struct stat st;
+	int rc;
 
 	assert_int_equal(weir_machine_record("/nowhere/machine"), -ENOENT);
 	assert_int_equal(weir_machine_record(folder), -EISDIR);
@@ -280,13 +281,16 @@ recording_that_fails_leaves_no_file(void **state)
 	limit = old;
 	limit.rlim_cur = 100;
 	assert_return_code(setrlimit(RLIMIT_FSIZE, &limit), errno);
-	assert_int_equal(weir_machine_record(file), -EFBIG);
+	rc = weir_machine_record(file);
+	/* Before anything is said: the output may be a file, too. */
 	assert_return_code(setrlimit(RLIMIT_FSIZE, &old), errno);
+	assert_int_equal(rc, -EFBIG);
 	assert_int_equal(stat(file, &st), -1);
 	assert_int_equal(errno, ENOENT);
 	close_error = EIO;
-	assert_int_equal(weir_machine_record(file), -EIO);
+	rc = weir_machine_record(file);
 	close_error = 0;
+	assert_int_equal(rc, -EIO);
 	assert_int_equal(stat(file, &st), -1);
 	assert_int_equal(errno, ENOENT);
 }
