@@ -80,6 +80,19 @@ __wrap_fclose(FILE *f)
 	return no_memory() ? EOF : rc;
 }
 
+/* The machine's files are looked for in the tests' folder, where none is. */
+static bool no_sysfs;
+
+void
+__real_weir__tree_init(struct tree *t, const char *root);
+void
+__wrap_weir__tree_init(struct tree *t, const char *root);
+void
+__wrap_weir__tree_init(struct tree *t, const char *root)
+{
+	__real_weir__tree_init(t, no_sysfs ? folder : root);
+}
+
 /* But for hugepages, which others take and give. */
 static void
 check_equal(const struct weir_machine *a, const struct weir_machine *b)
@@ -311,6 +324,27 @@ recording_to_a_device_leaves_it(void **state)
 }
 
 static void
+without_sysfs_no_machine_is_read_or_recorded(void **state)
+{
+	struct weir_machine *m;
+	struct stat st;
+	int error, rc;
+
+	unlink(file);
+	no_sysfs = true;
+	rte_errno = 0;
+	m = weir_machine_read();
+	error = rte_errno;
+	rc = weir_machine_record(file);
+	no_sysfs = false;
+	assert_null(m);
+	assert_int_equal(error, ENOENT);
+	assert_int_equal(rc, -ENOENT);
+	assert_int_equal(stat(file, &st), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void
 without_memory_no_machine_is_read(void **state)
 {
 	struct weir_machine *m;
@@ -390,6 +424,7 @@ main(void)
 		cmocka_unit_test(recording_replaces_a_file),
 		cmocka_unit_test(recording_that_fails_leaves_no_file),
 		cmocka_unit_test(recording_to_a_device_leaves_it),
+		cmocka_unit_test(without_sysfs_no_machine_is_read_or_recorded),
 		cmocka_unit_test(without_memory_no_machine_is_read),
 		cmocka_unit_test(without_memory_no_machine_is_recorded),
 		cmocka_unit_test(without_memory_no_machine_is_loaded),
