@@ -42,6 +42,8 @@ __wrap_mmap64(void *address, size_t size, int protection, int flags, int fd,
 
 /* A kernel that has no guards in page tables. */
 static bool old_kernel;
+/* What the last advice against hugepages was about. */
+static struct atomic_ptr small_begin, small_end;
 
 int
 __real_madvise(void *address, size_t size, int advice);
@@ -54,6 +56,11 @@ __wrap_madvise(void *address, size_t size, int advice)
 	if (old_kernel && advice != MADV_NOHUGEPAGE) {
 		errno = EINVAL;
 		return -1;
+	}
+	if (advice == MADV_NOHUGEPAGE) {
+		atomic_ptr_store(&small_begin, address, RELAXED);
+		atomic_ptr_store(&small_end, (uint8_t *)address + size,
+				 RELAXED);
 	}
 	return __real_madvise(address, size, advice);
 }
@@ -170,6 +177,117 @@ stacks_are_used_again(void **state)
 	for (i = 0; i < 50; i++)
 		assert_int_equal(run_one(j, NULL), 0);
 	assert_int_equal(mapped(rig.rt), 1);
+}
+
+/* S2: the kernel is told so of all of it, whatever its size. */
+static void
+stacks_are_in_small_pages(void **state)
+{
+	struct stack_pool pool;
+	const uint8_t *begin, *end;
+	struct stack *s;
+	unsigned int i;
+
+	weir__stack_pool_init(&pool, 0);
+	for (i = 0; i < STACK_CLASSES; i++) {
+		atomic_ptr_store(&small_begin, NULL, RELAXED);
+		atomic_ptr_store(&small_end, NULL, RELAXED);
+		s = weir__stack_get(&pool, stack_class_size(i));
+		assert_non_null(s);
+		begin = atomic_ptr_load(&small_begin, RELAXED);
+		end = atomic_ptr_load(&small_end, RELAXED);
+		weir__stack_put(s);
+		assert_non_null(begin);
+		assert_true(begin <= s->low);
+		assert_true(end >= (const uint8_t *)(s + 1));
+	}
+	weir__stack_pool_fini(&pool);
+}
+
+#define SEVERAL 5u
+
+/* Several, of two sizes by turns. */
+static void
+get_several(struct stack_pool *pool, struct stack *stacks[SEVERAL])
+{
+	unsigned int i;
+
+	for (i = 0; i < SEVERAL; i++) {
+		stacks[i] = weir__stack_get(pool, STACK_MIN_SIZE << i % 2);
+		assert_non_null(stacks[i]);
+	}
+}
+
+static void
+put_several(struct stack *const stacks[SEVERAL])
+{
+	unsigned int i;
+
+	for (i = 0; i < SEVERAL; i++)
+		weir__stack_put(stacks[i]);
+}
+
+/* S3 */
+static void
+last_stack_given_back_is_the_first_to_be_taken(void **state)
+{
+	/* Not that in which they were made, nor its reverse. */
+	const unsigned int order[SEVERAL] = { 2, 3, 0, 1, 4 };
+	struct stack *stacks[SEVERAL], *s;
+	struct stack_pool pool;
+	unsigned int i;
+
+	weir__stack_pool_init(&pool, 0);
+	get_several(&pool, stacks);
+	for (i = 0; i < SEVERAL; i++)
+		weir__stack_put(stacks[order[i]]);
+	for (i = SEVERAL; i-- > 0;) {
+		s = weir__stack_get(&pool, STACK_MIN_SIZE << order[i] % 2);
+		assert_ptr_equal(s, stacks[order[i]]);
+	}
+	assert_int_equal(atomic_u64_load(&pool.mapped, RELAXED), SEVERAL);
+	put_several(stacks);
+	weir__stack_pool_fini(&pool);
+}
+
+static size_t
+room_of(const struct stack *s)
+{
+	return (size_t)((const uint8_t *)s - s->low);
+}
+
+/* With a number that is not 0. */
+static void
+expect_filled(const struct stack *s)
+{
+	const size_t room = room_of(s);
+	size_t i;
+
+	assert_int_not_equal(s->low[0], 0);
+	for (i = 0; i < room; i++)
+		assert_int_equal(s->low[i], s->low[0]);
+}
+
+/* S3: while it is free, and when it is taken again. */
+static void
+free_stack_keeps_what_is_in_it(void **state)
+{
+	struct stack *stacks[SEVERAL];
+	struct stack_pool pool;
+	unsigned int i;
+
+	weir__stack_pool_init(&pool, 0);
+	get_several(&pool, stacks);
+	for (i = 0; i < SEVERAL; i++)
+		memset(stacks[i]->low, (int)i + 1, room_of(stacks[i]));
+	put_several(stacks);
+	for (i = 0; i < SEVERAL; i++)
+		expect_filled(stacks[i]);
+	get_several(&pool, stacks);
+	for (i = 0; i < SEVERAL; i++)
+		expect_filled(stacks[i]);
+	put_several(stacks);
+	weir__stack_pool_fini(&pool);
 }
 
 /* S4: no line of a page has many, and none is smaller for that. */
@@ -444,6 +562,10 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(sizes_have_their_bounds),
 		RIG_TESTS(stacks_are_used_again),
+		cmocka_unit_test(stacks_are_in_small_pages),
+		cmocka_unit_test(
+			last_stack_given_back_is_the_first_to_be_taken),
+		cmocka_unit_test(free_stack_keeps_what_is_in_it),
 		cmocka_unit_test(stacks_begin_in_different_lines),
 		RIG_TEST(without_memory_it_fails, 1),
 		RIG_TEST(depth_is_told, 1),
