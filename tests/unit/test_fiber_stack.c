@@ -385,12 +385,23 @@ run_child(const char *what, char *output, size_t size)
 
 static char output[65536];
 
-/* A sanitizer has a handler of its own, which ends the process its way. */
+/* A sanitizer has a handler of its own, which says so and exits. */
+#ifdef STACK_ASAN
+#define SANITIZER_LINE "AddressSanitizer:DEADLYSIGNAL\n"
+#elif defined(WEIR_TSAN)
+#define SANITIZER_LINE "ThreadSanitizer:DEADLYSIGNAL\n"
+#endif
+
+/* Of a fault, and of nothing else, such as that there is no such child. */
 static bool
 died(int status)
 {
-	return WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
-				     WEXITSTATUS(status) != 0;
+#ifdef SANITIZER_LINE
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) != 0 &&
+		       strstr(output, SANITIZER_LINE) != NULL;
+#endif
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 
 #define LINE "weir: fiber deep ("
@@ -536,8 +547,11 @@ child(const char *what)
 		return kill(getpid(), SIGSEGV);
 	if (strcmp(what, "ignored") == 0 && kill(getpid(), SIGSEGV) != 0)
 		return 3;
-	if (strcmp(what, "null") == 0)
+	if (strcmp(what, "null") == 0) {
 		j.fiber.run = null_run;
+		/* Near to it: the sanitizer of undefined behaviour knows NULL. */
+		j.depth = 64;
+	}
 	rig.rt = rig_runtime(3);
 	for (i = 0; strcmp(what, "moved") == 0 && i < 100; i++) {
 		j.depth = 1000 + i;
