@@ -249,6 +249,7 @@ round_of_traffic(void)
 	stress_stop_neighbours();
 	stress_end();
 	stress_check(rte_mempool_in_use_count(pool) == 0);
+	stress_check(ports_overlaps() == 0);
 }
 
 static void

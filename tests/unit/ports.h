@@ -36,9 +36,15 @@ ports_start(void **state);
 /* The ports alone; EAL has been started. */
 void
 ports_open(void);
-/* For each test: rig_teardown(), and every packet must be back. */
+/*
+ * For each test: rig_teardown(), and every packet must be back; no two threads may
+ * have been in a queue's receive function (rxq.c, X1).
+ */
 int
 ports_teardown(void **state);
+/* How often a second one was, since one asked. */
+unsigned int
+ports_overlaps(void);
 
 #define PORTS_TEST(name, workers)                                         \
 	{                                                                 \

@@ -95,6 +95,23 @@ spawn_receiver(struct weir_rxq *rxq, struct weir_txq *txq, uint16_t n,
 	return weir_task_spawn(rig.rt, &receiver_ops, &r, NULL);
 }
 
+static struct weir_join *
+spawn_receiver_on(struct weir_rxq *rxq, unsigned int worker, uint32_t wanted)
+{
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = worker,
+	};
+	struct receiver r = {
+		.rxq = rxq,
+		.n = 32,
+		.wanted = wanted,
+		.polls = &rig.log.polls,
+	};
+
+	return weir_task_spawn(rig.rt, &receiver_ops, &r, &attr);
+}
+
 static void
 expect_received(struct weir_join *join, uint32_t wanted)
 {
@@ -177,6 +194,98 @@ few_are_received_from_who_gives_many_at_a_time(void **state)
 		expect_received(spawn_receiver(rxq, NULL, bursts[i], 21), 21);
 		weir_rxq_free(rxq);
 	}
+	ops->rx_pkt_burst = rx_any;
+}
+
+/* Who is to stay in the receive function, once, until the door is opened. */
+enum {
+	NOBODY,
+	POLL, /* of the queue's worker, not of a neighbour */
+	TASK,
+};
+static struct atomic_u32 who_stays;
+static struct atomic_u32 entries;
+static struct rig_door door;
+
+static uint16_t
+rx_that_keeps(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint32_t who = weir_task_current() != WEIR_TASK_NONE ? TASK : POLL;
+
+	rig_add(&entries, 1);
+	if (rig_get(&who_stays) == who &&
+	    (who == TASK || weir_worker_current() == 0)) {
+		rig_set(&who_stays, NOBODY);
+		rig_stay_at(&door);
+	}
+	return rx_any(queue, pkts, n);
+}
+
+/* From now on it is polled, for a task that is no more. */
+static void
+have_polled(struct weir_rxq *rxq)
+{
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+
+	wait_until_polled(rxq);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
+/* The worker looks at its sources n times more. */
+static void
+await_looks(unsigned int worker, uint64_t n)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rig.rt, worker, &stats);
+	n += stats.source_polls;
+	rig_wait_until((weir_worker_stats_get(rig.rt, worker, &stats),
+			stats.source_polls >= n));
+}
+
+/* The queue's worker is in it, or a task on another, and the other one comes. */
+static void
+expect_one_inside(uint32_t first)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_join *join;
+	uint32_t entered, polls;
+
+	have_polled(rxq);
+	rig_set(&door.in, 0);
+	rig_set(&door.open, 0);
+	rig_set(&who_stays, first);
+	if (first == POLL)
+		rig_wait_until(rig_get(&door.in));
+	join = spawn_receiver_on(rxq, 1, 1);
+	rig_wait_until(rig_get(&door.in));
+	entered = rig_get(&entries);
+	polls = rig_get(&rig.log.polls);
+	if (first == TASK)
+		await_looks(0, 10);
+	else
+		rig_wait_until(rig_get(&rig.log.polls) > polls + 10 ||
+			       rig_get(&entries) > entered);
+	entered = rig_get(&entries) - entered;
+	/* First, since whoever is in there would keep the end waiting. */
+	rig_set(&door.open, 1);
+	assert_int_equal(entered, 0);
+	arrive(0, 0, 1);
+	expect_received(join, 1);
+	weir_rxq_free(rxq);
+}
+
+/* X1 */
+static void
+receive_function_has_one_thread_in_it(void **state)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports[0]];
+
+	rx_any = ops->rx_pkt_burst;
+	ops->rx_pkt_burst = rx_that_keeps;
+	expect_one_inside(POLL);
+	expect_one_inside(TASK);
 	ops->rx_pkt_burst = rx_any;
 }
 
@@ -660,6 +769,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		PORTS_TESTS(packets_are_received_in_order),
 		PORTS_TESTS(few_are_received_from_who_gives_many_at_a_time),
+		PORTS_TEST(receive_function_has_one_thread_in_it, 2),
+		PORTS_TEST(receive_function_has_one_thread_in_it, 3),
 		PORTS_TEST(bad_receive_queues_are_refused, 2),
 		PORTS_TESTS(bad_numbers_of_packets_are_refused),
 		PORTS_TESTS(queue_is_a_source_once),
