@@ -135,6 +135,18 @@ close_wakes_every_waiter(void **state)
 	assert_int_equal(weir_notify_wait(NULL, &notify, NULL), -EPIPE);
 }
 
+static void
+workers_may_not_block_nor_waits_be_used_twice(void **state)
+{
+	waiter_check_refusals(rig.rt, wait_for_note, &notify);
+	assert_int_equal(waiters(&notify), 0);
+	/* Nor do they where a note is kept, which stays for others. */
+	weir_notify_one(&notify);
+	waiter_check_refusals(rig.rt, wait_for_note, &notify);
+	assert_int_equal(
+		waiter_join(waiter_spawn(rig.rt, wait_for_note, &notify)), 0);
+}
+
 static struct weir_join *earlier, *newcomer;
 /* 1: it waited when it came; 2: it did not. */
 static struct atomic_u32 came;
@@ -318,6 +330,7 @@ main(void)
 		TEST(newcomer_takes_no_note_of_who_came_before, 2),
 		TEST(notes_given_while_others_are_told_are_not_one, 2),
 		TEST(close_wakes_every_waiter, 2),
+		TEST(workers_may_not_block_nor_waits_be_used_twice, 1),
 		TEST(cancelled_thread_waits_on, 1),
 		TEST(no_note_is_lost, 1),
 		TEST(no_note_is_lost, 3),
