@@ -463,6 +463,39 @@ readers_share_and_writers_do_not(void **state)
 	weir_rwlock_fini(&lock);
 }
 
+static int
+lock_mutex(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	return weir_mutex_lock(ctx, what, wait);
+}
+
+static void
+workers_may_not_block_at_locks_nor_waits_be_used_twice(void **state)
+{
+	struct weir_rwlock lock;
+	struct weir_mutex mutex;
+	unsigned int i;
+
+	weir_mutex_init(&mutex);
+	weir_rwlock_init(&lock);
+	/* Whether the lock could be had or not, it is as it was then. */
+	for (i = 0; i < 2; i++) {
+		waiter_check_refusals(rig.rt, lock_mutex, &mutex);
+		assert_int_equal(waiters(&mutex), 0);
+		assert_int_equal(weir_mutex_try_lock(&mutex),
+				 i == 0 ? 0 : -EAGAIN);
+		waiter_check_refusals(rig.rt, read_lock, &lock);
+		waiter_check_refusals(rig.rt, write_lock, &lock);
+		assert_int_equal(waiters(&lock), 0);
+		assert_int_equal(weir_rwlock_try_write(&lock),
+				 i == 0 ? 0 : -EAGAIN);
+	}
+	weir_mutex_unlock(&mutex);
+	weir_rwlock_write_unlock(&lock);
+	weir_mutex_fini(&mutex);
+	weir_rwlock_fini(&lock);
+}
+
 #define TEST(name, workers)                                     \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -489,6 +522,7 @@ main(void)
 		TEST(one_at_a_time_holds_the_mutex, 1),
 		TEST(one_at_a_time_holds_the_mutex, 3),
 		TEST(readers_share_and_writers_do_not, 2),
+		TEST(workers_may_not_block_at_locks_nor_waits_be_used_twice, 1),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
