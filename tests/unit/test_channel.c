@@ -488,6 +488,51 @@ wait_is_for_one_side_at_a_time(void **state)
 	weir_receiver_drop(rx);
 }
 
+static int
+send_letters(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+
+	return weir_send_burst(ctx, l->tx, &l->value, 1, wait);
+}
+
+static int
+recv_letters(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+
+	return weir_recv_burst(ctx, l->rx, &l->value, 1, wait);
+}
+
+static void
+workers_may_not_block_nor_waits_be_used_twice(void **state)
+{
+	static const waiter_call calls[] = { send_letter, send_letters,
+					     recv_letter, recv_letters };
+	struct letter l = { .value = 7 };
+	uint64_t v = 1;
+	unsigned int i;
+
+	open_channel(1, sizeof(v));
+	l.tx = tx;
+	l.rx = rx;
+	/* Receivers would wait, but not senders. */
+	for (i = 0; i < RTE_DIM(calls); i++)
+		waiter_check_refusals(rig.rt, calls[i], &l);
+	assert_int_equal(weir_receiver_len(rx), 0);
+	/* The other way round. */
+	assert_int_equal(weir_try_send(tx, &v), 0);
+	for (i = 0; i < RTE_DIM(calls); i++)
+		waiter_check_refusals(rig.rt, calls[i], &l);
+	assert_int_equal(weir_receiver_len(rx), 1);
+	assert_int_equal(waiters(rx), 0);
+	assert_int_equal(l.value, 7);
+	assert_int_equal(weir_try_recv(rx, &v), 0);
+	assert_int_equal(v, 1);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 static void
 drop_sender(void)
 {
@@ -1400,6 +1445,7 @@ main(void)
 		RIG_TEST(bursts_that_do_not_wait_leave_what_is_promised, 1),
 		RIG_TEST(last_sender_ends_the_channel, 2),
 		RIG_TEST(wait_is_for_one_side_at_a_time, 1),
+		RIG_TEST(workers_may_not_block_nor_waits_be_used_twice, 1),
 		RIG_TEST(end_comes_behind_what_was_promised, 2),
 		RIG_TEST(close_wakes_every_waiter, 2),
 		RIG_TESTS(many_senders_and_receivers_lose_nothing),
