@@ -20,10 +20,12 @@
 #include "ports.h"
 #include "rig.h"
 #include "sched/scheduler.h"
+#include "sync/channel.h"
 #include "topology/topology.h"
 #include "weir_crypto.h"
 #include "weir_dma.h"
 #include "weir_ethdev.h"
+#include "waiter.h"
 #include "weir_event.h"
 #include "weir_fd.h"
 #include "weir_null.h"
@@ -622,6 +624,93 @@ burst_without_memory_is_short(void **state)
 	weir_receiver_drop(rx);
 }
 
+#define BURST 8u
+
+/* The next numbers, by one of the calls that send many. */
+struct numbers {
+	struct weir_sender *tx;
+	uint64_t values[BURST];
+};
+
+typedef int (*numbers_call)(struct numbers *b);
+
+static int
+send_numbers(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct numbers *b = what;
+
+	return weir_send_burst(ctx, b->tx, b->values, BURST, wait);
+}
+
+static int
+send_in_task(struct numbers *b)
+{
+	return waiter_join(waiter_spawn(rig.rt, send_numbers, b));
+}
+
+static int
+send_in_thread(struct numbers *b)
+{
+	return send_numbers(NULL, b, NULL);
+}
+
+static int
+try_to_send(struct numbers *b)
+{
+	return weir_try_send_burst(b->tx, b->values, BURST);
+}
+
+/* *next is the first number that has not been sent. */
+static int
+send_next(numbers_call send, struct weir_sender *tx, uint64_t *next)
+{
+	struct numbers b = { .tx = tx };
+	unsigned int i;
+	int n;
+
+	for (i = 0; i < BURST; i++)
+		b.values[i] = *next + i;
+	n = send(&b);
+	*next += n > 0 ? (uint64_t)n : 0;
+	return n;
+}
+
+/* As many as the last block has room for, and none after that. */
+static void
+channel_without_memory_takes_what_fits_of_a_burst(void **state)
+{
+	static const numbers_call sends[] = { try_to_send, send_in_thread,
+					      send_in_task };
+	struct weir_receiver *rx;
+	struct weir_sender *tx;
+	uint64_t n, i, v, block;
+	unsigned int k;
+
+	for (k = 0; k < RTE_DIM(sends); k++) {
+		assert_int_equal(weir_channel_create(WEIR_CHANNEL_UNBOUNDED,
+						     sizeof(v), NULL, &tx, &rx),
+				 0);
+		block = channel_of(tx)->mask + 1;
+		grant(0);
+		for (n = 0; n < block - 3; n++)
+			assert_int_equal(weir_try_send(tx, &n), 0);
+		assert_int_equal(send_next(sends[k], tx, &n), 3);
+		assert_int_equal(send_next(sends[k], tx, &n), -ENOMEM);
+		assert_int_equal(weir_receiver_len(rx), block);
+		/* As soon as there is memory it goes on. */
+		grant(1);
+		assert_int_equal(send_next(sends[k], tx, &n), BURST);
+		grant(UINT32_MAX);
+		for (i = 0; i < n; i++) {
+			assert_int_equal(weir_try_recv(rx, &v), 0);
+			assert_int_equal(v, i);
+		}
+		assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+		weir_sender_drop(tx);
+		weir_receiver_drop(rx);
+	}
+}
+
 static struct atomic_u32 finis;
 static struct atomic_u32 entered_later;
 
@@ -775,6 +864,7 @@ main(void)
 		TEST(token_without_memory_is_not_made, 1),
 		TEST(channel_without_memory_takes_no_value, 1),
 		TEST(burst_without_memory_is_short, 1),
+		TEST(channel_without_memory_takes_what_fits_of_a_burst, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
