@@ -41,6 +41,38 @@ static size_t largest = SIZE_MAX;
 /* What happens during the next one, once; or NULL. */
 static void (*meanwhile)(void);
 
+/*
+ * A channel, and how often the thread that uses it asked for memory and gave some back;
+ * with_locks: of these, while not both of the channel's locks were free.
+ */
+static __thread struct {
+	struct channel *channel;
+	unsigned int got, given, with_locks;
+} watched;
+
+static bool
+is_free(struct lock *l)
+{
+	const bool taken = lock_try(l);
+
+	if (taken)
+		lock_release(l);
+	return taken;
+}
+
+/* Memory is asked for or given back. */
+static void
+look_at_locks(unsigned int *count)
+{
+	struct channel *c = watched.channel;
+
+	if (c == NULL)
+		return;
+	++*count;
+	if (!is_free(&c->sync.lock) || !is_free(&c->taking))
+		watched.with_locks++;
+}
+
 static bool
 is_granted(size_t size)
 {
@@ -48,6 +80,7 @@ is_granted(size_t size)
 	void (*call)(void) = meanwhile;
 
 	rig_add(&asked, 1);
+	look_at_locks(&watched.got);
 	if (call != NULL) {
 		meanwhile = NULL;
 		call();
@@ -77,6 +110,19 @@ WRAP(rte_malloc_socket,
 WRAP(rte_zmalloc_socket,
      (const char *type, size_t size, unsigned int align, int socket),
      (type, size, align, socket))
+
+void
+__real_rte_free(void *memory);
+void
+__wrap_rte_free(void *memory);
+
+void
+__wrap_rte_free(void *memory)
+{
+	if (memory != NULL)
+		look_at_locks(&watched.given);
+	__real_rte_free(memory);
+}
 
 /* What it would say of more lcores than a test can have. */
 static bool too_many_nodes;
@@ -116,6 +162,7 @@ teardown(void **state)
 	grant(UINT32_MAX);
 	largest = SIZE_MAX;
 	meanwhile = NULL;
+	watched.channel = NULL;
 	return rig_teardown(state);
 }
 
@@ -711,6 +758,114 @@ channel_without_memory_takes_what_fits_of_a_burst(void **state)
 	}
 }
 
+static struct weir_sender *sender;
+static struct weir_receiver *receiver;
+static uint64_t block; /* values in one */
+
+/* Unbounded, and watched. */
+static void
+open_channel(void)
+{
+	assert_int_equal(weir_channel_create(WEIR_CHANNEL_UNBOUNDED,
+					     sizeof(uint64_t), NULL, &sender,
+					     &receiver),
+			 0);
+	memset(&watched, 0, sizeof(watched));
+	watched.channel = channel_of(sender);
+	block = watched.channel->mask + 1;
+}
+
+static void
+send_blocks(unsigned int blocks)
+{
+	uint64_t n;
+
+	for (n = 0; n < blocks * block; n++)
+		assert_int_equal(weir_try_send(sender, &n), 0);
+}
+
+/* So often since the last time, and never with a lock. */
+static void
+expect_watched(unsigned int got, unsigned int given)
+{
+	assert_int_equal(watched.got, got);
+	assert_int_equal(watched.given, given);
+	assert_int_equal(watched.with_locks, 0);
+	watched.got = 0;
+	watched.given = 0;
+}
+
+/* channel.c, Y11 */
+static void
+channel_gets_and_gives_memory_without_its_locks(void **state)
+{
+	uint64_t values[4 * 256], v;
+	unsigned int i;
+
+	open_channel();
+	assert_in_range(4 * block, 1, RTE_DIM(values));
+	send_blocks(4);
+	expect_watched(3, 0);
+	/* Both sides have the same lock. Of the three that end, one is kept. */
+	assert_false(is_apart(watched.channel));
+	assert_int_equal(
+		weir_try_recv_burst(receiver, values, (uint32_t)(4 * block)),
+		4 * block);
+	expect_watched(0, 2);
+	/* Each side has its own. */
+	assert_true(is_apart(watched.channel));
+	send_blocks(4);
+	expect_watched(2, 0);
+	for (i = 0; i < 4 * block; i++)
+		assert_int_equal(weir_try_recv(receiver, &v), 0);
+	expect_watched(0, 2);
+	/* What nobody receives. */
+	send_blocks(4);
+	expect_watched(2, 0);
+	weir_receiver_drop(receiver);
+	expect_watched(0, 2);
+	/* The last block, the one that was kept, and the channel. */
+	weir_sender_drop(sender);
+	expect_watched(0, 3);
+}
+
+static bool sent_meanwhile;
+
+static void
+send_another(void)
+{
+	const uint64_t v = 1;
+
+	/* If the lock were held this would not end. */
+	if (watched.with_locks == 0)
+		sent_meanwhile = weir_try_send(sender, &v) == 0;
+}
+
+/* Y11: two find that the block is full; who comes second has no use for its own. */
+static void
+one_of_two_that_are_out_of_a_block_adds_one(void **state)
+{
+	uint64_t i, v = 2;
+
+	open_channel();
+	send_blocks(1);
+	sent_meanwhile = false;
+	meanwhile = send_another;
+	assert_int_equal(weir_try_send(sender, &v), 0);
+	assert_null(meanwhile);
+	assert_true(sent_meanwhile);
+	expect_watched(2, 1);
+	for (i = 0; i < block; i++)
+		assert_int_equal(weir_try_recv(receiver, &v), 0);
+	for (i = 1; i <= 2; i++) {
+		assert_int_equal(weir_try_recv(receiver, &v), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(weir_try_recv(receiver, &v), -EAGAIN);
+	weir_sender_drop(sender);
+	weir_receiver_drop(receiver);
+}
+
 static struct atomic_u32 finis;
 static struct atomic_u32 entered_later;
 
@@ -865,6 +1020,8 @@ main(void)
 		TEST(channel_without_memory_takes_no_value, 1),
 		TEST(burst_without_memory_is_short, 1),
 		TEST(channel_without_memory_takes_what_fits_of_a_burst, 1),
+		TEST(channel_gets_and_gives_memory_without_its_locks, 1),
+		TEST(one_of_two_that_are_out_of_a_block_adds_one, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
