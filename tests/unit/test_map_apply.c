@@ -492,6 +492,76 @@ change_is_refused_where_it_could_not_end(void **state)
 	assert_int_equal(apply("(0,0,2),(1,0,2)", NULL), -ESHUTDOWN);
 }
 
+/* In a function that a task blocks in. */
+struct attempt {
+	struct weir_lcore_map *map;
+	int rc;
+	char error[sizeof(error)];
+	char then[128]; /* describe(), later */
+};
+
+static void
+try_in_place(void *arg)
+{
+	struct attempt *a = arg;
+
+	a->rc = weir_lcore_map_apply(a->map, rig.rt, sources, PORTS, NULL,
+				     a->error, sizeof(a->error));
+}
+
+static int
+try_in_place_poll(struct weir_context *ctx, void *state)
+{
+	return weir_block_in_place(try_in_place, *(struct attempt **)state);
+}
+
+static const struct weir_task_ops try_in_place_ops = {
+	.name = "try in place",
+	.state_size = sizeof(struct attempt *),
+	.poll = try_in_place_poll,
+};
+
+/* Two queues change their workers. */
+static struct attempt
+apply_in_place(struct weir_runtime *rt)
+{
+	struct attempt attempt = { .rc = 1 }, *a = &attempt;
+	struct weir_join *join;
+
+	a->map = weir_lcore_map_parse("(0,0,2),(1,0,1)", NULL, 0);
+	assert_non_null(a->map);
+	join = weir_task_spawn(rt, &try_in_place_ops, &a, NULL);
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_lcore_map_free(a->map);
+	snprintf(a->then, sizeof(a->then), "%s", describe());
+	return attempt;
+}
+
+/* One of another runtime may: it keeps no worker of this one. */
+static void
+change_is_refused_where_a_task_of_the_runtime_blocks(void **state)
+{
+	const unsigned int lcore = 4;
+	struct attempt ours, others;
+	struct weir_runtime *other;
+	struct weir_options o;
+
+	rig_options(&o, 1);
+	o.name = "other";
+	o.lcores = &lcore;
+	other = weir_runtime_create(&o);
+	assert_non_null(other);
+	ours = apply_in_place(rig.rt);
+	others = apply_in_place(other);
+	weir_runtime_free(other);
+	assert_int_equal(ours.rc, -EDEADLK);
+	assert_string_equal(ours.error, "a task cannot change the workers");
+	assert_string_equal(ours.then, "0:1,0 1:1,1");
+	assert_int_equal(others.rc, 0);
+	assert_string_equal(others.then, "0:1,1 1:1,0");
+}
+
 /* Whether or not it would take a step. */
 static void
 runtime_that_has_been_shut_down_stays_as_it_is(void **state)
@@ -663,6 +733,7 @@ main(void)
 		TEST(change_without_memory_is_refused),
 		TEST(what_cannot_be_undone_is_told),
 		TEST(change_is_refused_where_it_could_not_end),
+		TEST(change_is_refused_where_a_task_of_the_runtime_blocks),
 		TEST(runtime_that_has_been_shut_down_stays_as_it_is),
 		TEST(map_is_compared_with_eal),
 		TEST(nodes_of_all_lcores_are_read_at_once),

@@ -323,6 +323,62 @@ test_tasks_cannot_wait_for_a_change(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+/* What calls give in a function that a task blocks in; it is told in the end. */
+struct changes {
+	int retired;
+	int added;
+	int blocked;
+};
+
+/* The other worker: to wait for one's own would never end. */
+static void
+change_workers_in_place(void *arg)
+{
+	struct changes *c = arg;
+
+	c->retired = weir_worker_retire(rig.rt, 0, 1);
+	c->added = weir_worker_add(rig.rt, lcores[SPARE]);
+}
+
+static int
+change_in_place_poll(struct weir_context *ctx, void *state)
+{
+	struct changes *c = state;
+
+	c->blocked = weir_block_in_place(change_workers_in_place, c);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops change_in_place_ops = {
+	.name = "change in place",
+	.state_size = sizeof(struct changes),
+	.poll = change_in_place_poll,
+	.result_size = sizeof(struct changes),
+};
+
+static void
+test_functions_that_tasks_block_in_cannot_wait_for_a_change(void **state)
+{
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = 1,
+	};
+	struct weir_join *join;
+	struct changes c;
+
+	join = weir_task_spawn(rig.rt, &change_in_place_ops, NULL, &attr);
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, &c), 0);
+	assert_int_equal(c.blocked, 0);
+	assert_int_equal(c.retired, -EDEADLK);
+	assert_int_equal(c.added, -EDEADLK);
+	assert_true(weir_worker_is_active(rig.rt, 0));
+	assert_false(weir_worker_is_active(rig.rt, SPARE));
+	/* Others can. */
+	assert_int_equal(weir_worker_add(rig.rt, lcores[SPARE]), SPARE);
+	assert_int_equal(weir_worker_retire(rig.rt, 0, 1), 0);
+}
+
 static void
 test_current_thread_runtime_has_one_worker(void **state)
 {
@@ -688,6 +744,7 @@ main(void)
 		TEST(test_place_without_a_worker_gets_no_source_and_no_task),
 		TEST(test_changes_that_make_no_sense_are_refused),
 		TEST(test_tasks_cannot_wait_for_a_change),
+		TEST(test_functions_that_tasks_block_in_cannot_wait_for_a_change),
 		TEST(test_current_thread_runtime_has_one_worker),
 		TEST(test_retiring_waits_for_the_task_that_runs),
 		TEST(test_retiring_waits_for_blocked_threads),
