@@ -391,6 +391,25 @@ link_that_goes_down_is_told_once(void **state)
 	weir_rxq_free(rxq);
 }
 
+static void
+second_waiter_is_refused(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 2);
+	int rc;
+
+	wait_until_polled(rxq);
+	rc = rig_join(spawn_receiver(rxq, NULL, 32, 1), NULL);
+	/* The first waits on, and others may come when it has ended. */
+	arrive(0, 0, 2);
+	expect_received(join, 2);
+	join = spawn_receiver(rxq, NULL, 32, 1);
+	arrive(0, 0, 1);
+	expect_received(join, 1);
+	weir_rxq_free(rxq);
+	assert_int_equal(rc, -EBUSY);
+}
+
 /* X3 */
 static void
 packets_that_nobody_took_are_freed(void **state)
@@ -776,6 +795,7 @@ main(void)
 		PORTS_TESTS(queue_is_a_source_once),
 		PORTS_TESTS(port_that_goes_ends_its_queues_only),
 		PORTS_TESTS(link_that_goes_down_is_told_once),
+		PORTS_TESTS(second_waiter_is_refused),
 		PORTS_TESTS(packets_that_nobody_took_are_freed),
 		PORTS_TESTS(shutdown_ends_a_receiver),
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
