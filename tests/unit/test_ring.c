@@ -604,6 +604,9 @@ shutdown_ends_the_waiter_and_leaves_the_ring(void **state)
 	rte_errno = 0;
 	assert_null(weir_ring_rx_create(rig.rt, ring, 0, 0));
 	assert_int_equal(rte_errno, ESHUTDOWN);
+	rte_errno = 0;
+	assert_null(weir_ring_tx_create(rig.rt, ring, 0));
+	assert_int_equal(rte_errno, ESHUTDOWN);
 }
 
 static int

@@ -678,6 +678,15 @@ event_without_a_worker_is_refused(void **state)
 	weir_event_free(NULL);
 }
 
+static void
+event_of_a_runtime_that_has_ended_is_refused(void **state)
+{
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	rte_errno = 0;
+	assert_null(weir_event_create(rig.rt, 0));
+	assert_int_equal(rte_errno, ESHUTDOWN);
+}
+
 /* Its new worker, which is awake, has nothing to undo (N1). */
 static void
 moved_source_is_awake(void **state)
@@ -789,6 +798,7 @@ main(void)
 		EVENT_TESTS(
 			event_that_is_closed_says_so_behind_what_was_posted),
 		EVENT_TEST(event_without_a_worker_is_refused, 2),
+		EVENT_TESTS(event_of_a_runtime_that_has_ended_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
