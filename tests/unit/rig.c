@@ -50,7 +50,7 @@ void
 rig_need_membarrier(void)
 {
 	if (!rig_has_membarrier())
-		skip();
+		unit_skip("the kernel has no membarrier");
 }
 
 void

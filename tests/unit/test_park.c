@@ -322,11 +322,12 @@ send_to_inbox(void)
 static void
 expect_last_look_to_find(struct kernel_hook *push)
 {
-	struct weir_join *join =
-		rig_spawn_on(rig.rt, 0, &rig_wait_ops, &rig.told);
+	struct weir_waker *waker;
+	struct weir_join *join;
 
-	struct weir_waker *waker = rig_take_waker(&rig.waker);
-
+	rig_need_membarrier();
+	join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &rig.told);
+	waker = rig_take_waker(&rig.waker);
 	unnoticed_in = rig.rt;
 	rig_set(&rig.go, 1);
 	atomic_ptr_store(&unnoticed, waker, RELEASE);
@@ -375,6 +376,7 @@ last_look_finds_another_policy(void **state)
 	const struct counters *c = &rig.rt->workers[0]->counters;
 	uint64_t before;
 
+	rig_need_membarrier();
 	unnoticed_in = rig.rt;
 	rig_set(&changed, 0);
 	atomic_ptr_store(&kernel.at_membarrier, &changing, RELEASE);
@@ -502,6 +504,7 @@ without_membarrier_all_sleeps_are_short(void **state)
 static void
 with_membarrier_they_are_long_and_pay_for_it(void **state)
 {
+	rig_need_membarrier();
 	await_all_asleep();
 	rig_wait_until(rig_get(&kernel.longest_ms) > 1);
 	assert_in_range(rig_get(&kernel.membarriers), 1, UINT32_MAX);

@@ -198,10 +198,12 @@ spawn_taker(struct device *d, unsigned int worker)
 static void
 interrupt_wakes_and_is_trusted_from_then_on(void **state)
 {
-	struct device *d = open_device(0, eventfd(0, EFD_NONBLOCK));
 	struct weir_join *join;
+	struct device *d;
 	unsigned int i;
 
+	rig_need_membarrier();
+	d = open_device(0, eventfd(0, EFD_NONBLOCK));
 	/* Until it has come once, no sleep beside it is long. */
 	for (i = 0; i < 1000 && !weir_source_of(d)->trusted; i++) {
 		join = spawn_taker(d, 0);
@@ -260,9 +262,11 @@ static struct kernel_hook coming = { come_unnoticed };
 static void
 last_poll_finds_what_came_before(void **state)
 {
-	struct device *d = open_device(0, eventfd(0, EFD_NONBLOCK));
 	struct weir_join *join;
+	struct device *d;
 
+	rig_need_membarrier();
+	d = open_device(0, eventfd(0, EFD_NONBLOCK));
 	/* No end to the sleep: nothing but the last poll finds it. */
 	weir_source_of(d)->trusted = true;
 	join = spawn_taker(d, 0);
