@@ -176,21 +176,24 @@ static const struct weir_task_ops receive_ops = {
 	.poll = receive_poll,
 };
 
-static void
-expect_event(struct weir_null *null)
+/* A task takes an event. Gives how often another than its home worker found it. */
+static uint64_t
+rescues_of_an_event(struct weir_null *null)
 {
+	struct weir_source *source = weir_null_source(null);
 	struct weir_source_stats before, stats;
 	struct weir_join *join;
 
-	weir_source_stats_get(weir_null_source(null), &before);
+	weir_source_stats_get(source, &before);
 	join = weir_task_spawn(rig.rt, &receive_ops, &null, NULL);
 	assert_non_null(join);
 	/* Somebody polls it. */
-	do
-		weir_source_stats_get(weir_null_source(null), &stats);
-	while (stats.polls == before.polls);
+	rig_wait_until((weir_source_stats_get(source, &stats),
+			stats.polls > before.polls));
 	weir_null_post(null, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
+	weir_source_stats_get(source, &stats);
+	return stats.rescues - before.rescues;
 }
 
 /* G3 */
@@ -208,10 +211,26 @@ test_sources_go_to_the_successor(void **state)
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(weir_source_worker(weir_null_source(null[i])),
 				 1);
-		expect_event(null[i]);
+		assert_int_equal(rescues_of_an_event(null[i]), 0);
 	}
 	for (i = 0; i < 3; i++)
 		weir_null_free(null[i]);
+}
+
+/* While a worker is stuck, the other polls its own, and that one's in its place. */
+static void
+expect_events_beside_stuck_worker(unsigned int worker, struct weir_null *its,
+				  struct weir_null *others)
+{
+	uint64_t rescues, own_rescues;
+	struct rig_blockers b;
+
+	rig_block_some(&b, rig.rt, 1u << worker);
+	rescues = rescues_of_an_event(its);
+	own_rescues = rescues_of_an_event(others);
+	rig_unblock(&b);
+	assert_int_equal(rescues, 1);
+	assert_int_equal(own_rescues, 0);
 }
 
 static void
@@ -227,8 +246,8 @@ test_moved_source_is_polled_by_its_new_worker(void **state)
 	assert_int_equal(weir_source_move(source, rig.rt, 1), 0);
 	assert_int_equal(weir_source_worker(source), 1);
 	assert_int_equal(weir_source_worker(weir_null_source(other)), 0);
-	expect_event(null);
-	expect_event(other);
+	expect_events_beside_stuck_worker(0, other, null);
+	expect_events_beside_stuck_worker(1, null, other);
 	/* To where it is. */
 	assert_int_equal(weir_source_move(source, rig.rt, 1), 0);
 	assert_int_equal(weir_source_move(source, rig.rt, SPARE), -EINVAL);
