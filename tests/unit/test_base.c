@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -213,8 +212,7 @@ count_up(void *arg)
 
 	/* Together, or the first is done before the last has come. */
 	atomic_u32_fetch_sub(&g->waiting, 1, RELAXED);
-	while (atomic_u32_load(&g->waiting, RELAXED) != 0)
-		sched_yield();
+	rig_wait_until(atomic_u32_load(&g->waiting, RELAXED) == 0);
 	for (i = 0; i < ROUNDS; i++) {
 		lock_acquire(&g->lock);
 		if (atomic_u32_fetch_add(&g->inside, 1, RELAXED) != 0)
@@ -247,12 +245,10 @@ lock_try_gives_way_to_a_waiter(void **state)
 	assert_true(lock_try(&l));
 	assert_int_equal(pthread_create(&waiter, NULL, acquire_and_release, &l),
 			 0);
-	while (atomic_u32_load(&l.waiting, RELAXED) == 0)
-		sched_yield();
+	rig_wait_until(atomic_u32_load(&l.waiting, RELAXED) != 0);
 	lock_release(&l);
 	/* Fails as long as the other has not had it. */
-	while (!lock_try(&l))
-		sched_yield();
+	rig_wait_until(lock_try(&l));
 	assert_int_equal(atomic_u32_load(&l.waiting, RELAXED), 0);
 	lock_release(&l);
 	pthread_join(waiter, NULL);

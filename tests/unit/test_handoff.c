@@ -286,9 +286,8 @@ sources_are_polled_meanwhile(void **state)
 	join = block_at(&d);
 	receiver = weir_task_spawn(rig.rt, &receive_ops, &null, NULL);
 	assert_non_null(receiver);
-	do
-		weir_source_stats_get(weir_null_source(null), &stats);
-	while (stats.polls == 0);
+	rig_wait_until((weir_source_stats_get(weir_null_source(null), &stats),
+			stats.polls > 0));
 	weir_null_post(null, 1);
 	assert_int_equal(rig_join(receiver, NULL), 0);
 	leave_door(&d, join);
@@ -644,9 +643,7 @@ blocked_thread_and_driver_swap_their_cpus(void **state)
 	assert_true(pthread_equal(run_on_worker_0().thread, d.thread));
 	assert_true(runs_on(d.thread, &lcore));
 	/* The pool's thread, as soon as it serves jobs again. */
-	do
-		run_job(&s);
-	while (!pthread_equal(s.thread, w.thread));
+	rig_wait_until((run_job(&s), pthread_equal(s.thread, w.thread)));
 	assert_true(s.on_pool_cpus);
 }
 

@@ -366,8 +366,7 @@ rise_together(void *arg)
 	if (index < WORKERS)
 		weir__idle_sleep(&s->idle, index, false);
 	rig_add(&s->done, 1);
-	while (rig_get(&s->done) < WORKERS + 1)
-		sched_yield();
+	rig_wait_until(rig_get(&s->done) == WORKERS + 1);
 	if (index == WORKERS)
 		weir__idle_notify(&s->idle, NULL, &bit);
 	else if (weir__idle_wake_self(&s->idle, index))

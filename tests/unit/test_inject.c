@@ -467,11 +467,9 @@ push_or_finish(void *arg)
 
 	index = atomic_u32_fetch_add(&r->next, 1, RELAXED);
 	rig_add(&r->ready, 1);
-	while (rig_get(&r->ready) < RACERS + 1)
-		sched_yield();
+	rig_wait_until(rig_get(&r->ready) == RACERS + 1);
 	if (index == RACERS) {
-		while (weir__inject_len(&r->q) < RING / 2)
-			sched_yield();
+		rig_wait_until(weir__inject_len(&r->q) >= RING / 2);
 		weir__inject_close(&r->q);
 		weir__inject_finish(&r->q);
 		return NULL;

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include <rte_lcore.h>
@@ -333,8 +332,7 @@ be_last(struct weir_context *ctx, void *state)
 	struct atomic_u32 *runs = *(struct atomic_u32 **)state;
 
 	if (atomic_u32_fetch_add(runs, 1, ACQ_REL) == 0)
-		while (rig_get(runs) < CLAIMING_CROWD)
-			sched_yield();
+		rig_wait_until(rig_get(runs) >= CLAIMING_CROWD);
 	return WEIR_DONE;
 }
 
