@@ -283,6 +283,45 @@ wait_is_for_one_thing_at_a_time(void **state)
 	weir_semaphore_fini(&two[1]);
 }
 
+static struct weir_wait shared_wait;
+
+static int
+acquire_by_shared_wait(struct weir_context *ctx, void *what,
+		       struct weir_wait *wait)
+{
+	return weir_semaphore_acquire(ctx, what, 1, &shared_wait);
+}
+
+/* While another task waits by it, and when that has been given its permit. */
+static int
+acquire_by_wait_of_another(struct weir_context *ctx, void *what,
+			   struct weir_wait *wait)
+{
+	int before, after;
+
+	before = acquire_by_shared_wait(ctx, what, wait);
+	weir_semaphore_release(what, 1);
+	after = acquire_by_shared_wait(ctx, what, wait);
+	return before == -EBUSY && after == -EBUSY ? -EBUSY : -EPROTO;
+}
+
+static void
+wait_is_of_one_task_at_a_time(void **state)
+{
+	struct weir_join *first;
+	int rc, other_rc;
+
+	first = waiter_spawn(rig.rt, acquire_by_shared_wait, &sem);
+	waiter_wait_for(&sem, 1);
+	other_rc = waiter_join(
+		waiter_spawn(rig.rt, acquire_by_wait_of_another, &sem));
+	/* Whoever has lost the permit waits no longer. */
+	weir_semaphore_close(&sem);
+	rc = waiter_join(first);
+	assert_int_equal(other_rc, -EBUSY);
+	assert_int_equal(rc, 0);
+}
+
 /* One that always gets what it wants. */
 static int
 take_and_give(struct weir_context *ctx, void *what, struct weir_wait *wait)
@@ -518,6 +557,7 @@ main(void)
 		TEST(workers_may_not_block, 1),
 		TEST(wait_is_for_one_thing_at_a_time, 1),
 		TEST(wait_is_for_one_amount_at_a_time, 1),
+		TEST(wait_is_of_one_task_at_a_time, 1),
 		TEST(waits_that_are_ready_spend_budget, 1),
 		TEST(one_at_a_time_holds_the_mutex, 1),
 		TEST(one_at_a_time_holds_the_mutex, 3),
