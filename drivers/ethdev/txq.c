@@ -23,6 +23,7 @@
 
 #include "base/atomic.h"
 #include "base/cycles.h"
+#include "base/race.h"
 #include "burst.h"
 #include "weir_ethdev.h"
 #include "weir_task.h"
@@ -60,6 +61,7 @@ weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
+	race_acquire(RACE_HEAP);
 	txq->port = port;
 	txq->queue = queue;
 	txq->timeout = cycles_of_us(timeout_us);
@@ -120,6 +122,7 @@ weir_txq_free(struct weir_txq *txq)
 	if (txq == NULL)
 		return;
 	weir_txq_drain(txq);
+	race_release(RACE_HEAP);
 	rte_free(txq);
 }
 

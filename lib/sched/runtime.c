@@ -381,6 +381,12 @@ log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 		WEIR_LOG(ERR,
 			 "no file descriptors for %u workers, two each (%s)\n",
 			 rt->nb_workers, rte_strerror(-rc));
+	else if (rc == -ENOSPC)
+		WEIR_LOG(ERR,
+			 "no room for a runtime of %u workers (%s): EAL has no "
+			 "memory zones left, or the user no epoll watches "
+			 "(fs.epoll.max_user_watches)\n",
+			 rt->nb_workers, rte_strerror(-rc));
 	else
 		WEIR_LOG(
 			ERR,

@@ -276,8 +276,8 @@ weir_options_validate(const struct weir_options *options, char *error,
  * rte_eal_init(), EINVAL for options, EPERM on another thread than it must be,
  * EEXIST when another runtime has the name, which it has until its memory is given
  * back, EBUSY when an lcore runs something already, E2BIG when the lcores are on
- * more than 64 nodes, ENOMEM, ENOSPC when EAL has no more memory zones, EMFILE or
- * ENFILE: each worker has two file descriptors).
+ * more than 64 nodes, ENOMEM, ENOSPC when EAL has no more memory zones or the user no
+ * more epoll watches, EMFILE or ENFILE: each worker has two file descriptors).
  */
 WEIR_API struct weir_runtime *
 weir_runtime_create(const struct weir_options *options);

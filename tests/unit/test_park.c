@@ -758,6 +758,7 @@ runtime_without_fds_is_refused_and_leaves_none(void **state)
 	struct weir_runtime *rt;
 	struct weir_options o;
 	unsigned int before;
+	char log[256];
 	int fds;
 
 	rig_options(&o, 3);
@@ -770,8 +771,9 @@ runtime_without_fds_is_refused_and_leaves_none(void **state)
 	}
 	kernel.fds = 6;
 	kernel.no_watches = true;
-	assert_null(weir_runtime_create(&o));
+	assert_null(rig_runtime_logged(&o, log, sizeof(log)));
 	assert_int_equal(rte_errno, ENOSPC);
+	assert_non_null(strstr(log, "or the user no epoll watches"));
 	assert_int_equal(rig_open_fds(), before);
 	kernel.no_watches = false;
 	kernel.fds = 6;
