@@ -53,7 +53,7 @@ struct held {
 	unsigned int wanted;
 	bool in;
 	bool let_go;
-	struct weir_join *join;
+	struct weir_join *join; /* NULL: none is */
 };
 
 static struct held held[RTE_MAX_LCORE];
@@ -121,18 +121,45 @@ more(unsigned int worker, unsigned int n)
 	pthread_mutex_unlock(&h->mutex);
 }
 
+static struct weir_join *
+tell_to_go(struct held *h)
+{
+	struct weir_join *join = h->join;
+
+	h->join = NULL;
+	pthread_mutex_lock(&h->mutex);
+	h->let_go = true;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->mutex);
+	return join;
+}
+
 static void
 let_go(unsigned int worker)
 {
 	struct held *h = &held[worker];
 
-	pthread_mutex_lock(&h->mutex);
-	h->let_go = true;
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->mutex);
-	assert_int_equal(rig_join(h->join, NULL), 0);
+	assert_int_equal(rig_join(tell_to_go(h), NULL), 0);
 	pthread_cond_destroy(&h->changed);
 	pthread_mutex_destroy(&h->mutex);
+}
+
+/* A test that has failed leaves a runtime, and workers that are held. */
+static int
+teardown(void **state)
+{
+	unsigned int i;
+
+	if (rt == NULL)
+		return 0;
+	/* What is queued there points into the test: it has no turn any more. */
+	weir_runtime_shutdown_begin(rt);
+	for (i = 0; i < RTE_DIM(held); i++)
+		if (held[i].join != NULL)
+			weir_join_detach(tell_to_go(&held[i]));
+	weir_runtime_free(rt);
+	rt = NULL;
+	return 0;
 }
 
 /* Whose tasks have run, in this order. */
@@ -214,7 +241,7 @@ let_steal(const struct weir_machine *m, unsigned int thief)
 		if (i != thief)
 			let_go(i);
 	}
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 static void
@@ -307,7 +334,7 @@ try_threshold(unsigned int victim, unsigned int backlog)
 	for (i = 1; i < nodes_nb_workers(); i++)
 		let_go(i);
 	rig_wait_until(rig_get(&done) == held[victim].spawned);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	return took < 900000;
 }
 
@@ -402,7 +429,7 @@ wake_up_from_any_worker_goes_home(void **state)
 			expect_home(&polled_by, home);
 		}
 	}
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 /*
@@ -438,7 +465,7 @@ steal_and_wake(void)
 	rig_wait_until(rig_get(&polled_by) != 0);
 	home = nodes_of_worker(rig_get(&polled_by) - 1) ==
 	       nodes_of_worker(victim);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	return home;
 }
 
@@ -508,7 +535,7 @@ shut_down_with_tasks(void)
 					      &rig_yield_ops, &s));
 	}
 	rig_wait_until(rig_get(&log.polls) > n);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	assert_int_equal(rig_get(&log.drops), 2 * n);
 }
 
@@ -524,15 +551,17 @@ shutdown_leaves_nothing_on_any_node(void **state)
 	assert_int_equal(heap_in_use(), before);
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_is_stolen_in_the_order_of_distance),
-		cmocka_unit_test(only_a_backlog_crosses),
-		cmocka_unit_test(wake_up_from_any_worker_goes_home),
-		cmocka_unit_test(stolen_task_keeps_its_home),
-		cmocka_unit_test(shutdown_leaves_nothing_on_any_node),
+		TEST(work_is_stolen_in_the_order_of_distance),
+		TEST(only_a_backlog_crosses),
+		TEST(wake_up_from_any_worker_goes_home),
+		TEST(stolen_task_keeps_its_home),
+		TEST(shutdown_leaves_nothing_on_any_node),
 	};
 
 	return cmocka_run_group_tests(tests, nodes_setup, unit_eal_teardown);

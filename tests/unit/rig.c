@@ -146,22 +146,30 @@ rig_runtime_exists(const char *name)
 }
 
 void
-rig_runtime_free(struct weir_runtime *rt)
+rig_runtime_end(struct weir_runtime **rt)
 {
 	struct weir_shutdown_report report = { .live_tasks = UINT64_MAX,
 					       .ring_entries = UINT64_MAX,
 					       .blocking = UINT64_MAX,
 					       .stacks = UINT64_MAX };
-	int rc = weir_runtime_shutdown(rt, UINT64_MAX, &report);
+	int rc = weir_runtime_shutdown(*rt, UINT64_MAX, &report);
 
 	/* First, so that the next test finds its lcores. */
-	weir_runtime_free(rt);
+	weir_runtime_free(*rt);
+	/* Until now its tasks may have looked for it there. */
+	*rt = NULL;
 	assert_int_equal(rc, 0);
 	assert_int_equal(report.live_tasks, 0);
 	assert_int_equal(report.ring_entries, 0);
 	assert_int_equal(report.blocking, 0);
 	assert_int_equal(report.stacks, 0);
 	assert_false(rig_runtime_exists("weir"));
+}
+
+void
+rig_runtime_free(struct weir_runtime *rt)
+{
+	rig_runtime_end(&rt);
 }
 
 struct rig rig;

@@ -66,6 +66,9 @@ rig_runtime_exists(const char *name);
 /* Shuts down and frees; nothing may be left of it. */
 void
 rig_runtime_free(struct weir_runtime *rt);
+/* The same, and sets *rt to NULL, so that a teardown knows: it has to free no more. */
+void
+rig_runtime_end(struct weir_runtime **rt);
 
 /* What the tasks of a test have been through. */
 struct rig_log {

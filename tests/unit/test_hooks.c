@@ -106,33 +106,41 @@ static const struct weir_task_ops counted_ops = {
 	.poll = yield_poll,
 };
 
-static struct weir_runtime *
+static struct weir_runtime *rt;
+
+static void
 create(enum weir_failure on_failure, const struct weir_hooks *with)
 {
 	struct weir_options o;
-	struct weir_runtime *rt;
 
 	rig_options(&o, 2);
 	o.on_failure = on_failure;
 	o.hooks = with;
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
-	return rt;
+}
+
+/* A test that has failed leaves its runtime. */
+static int
+teardown(void **state)
+{
+	weir_runtime_free(rt);
+	rt = NULL;
+	return 0;
 }
 
 static void
 test_hooks_see_threads_parks_and_every_poll(void **state)
 {
-	struct weir_runtime *rt;
 	unsigned int i;
 
 	memset(&seen, 0, sizeof(seen));
-	rt = create(WEIR_FAILURE_LOG, &hooks);
+	create(WEIR_FAILURE_LOG, &hooks);
 	for (i = 0; i < TASKS; i++)
 		assert_int_equal(
 			weir_runtime_block_on(rt, &counted_ops, NULL, NULL), 0);
 	rig_wait_until(rig_get(&seen.park) > 0);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	assert_int_equal(rig_get(&seen.thread_start), 2);
 	assert_int_equal(rig_get(&seen.thread_stop), 2);
 	assert_int_equal(rig_get(&seen.park), rig_get(&seen.unpark));
@@ -182,14 +190,13 @@ static const struct weir_task_ops lose_ops = {
 static void
 test_a_failure_that_nobody_awaits_shuts_down(void **state)
 {
-	struct weir_runtime *rt = create(WEIR_FAILURE_SHUTDOWN, NULL);
-
+	create(WEIR_FAILURE_SHUTDOWN, NULL);
 	assert_int_equal(weir_runtime_block_on(rt, &lose_ops, NULL, NULL),
 			 -ENETUNREACH);
 	/* It was the runtime: others end the same way. */
 	assert_int_equal(weir_runtime_block_on(rt, &wait_ops, NULL, NULL),
 			 -ENETUNREACH);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 /* The same of one that never had a handle. */
@@ -209,23 +216,23 @@ static const struct weir_task_ops start_ops = {
 static void
 test_a_detached_failure_shuts_down(void **state)
 {
-	struct weir_runtime *rt = create(WEIR_FAILURE_SHUTDOWN, NULL);
-
+	create(WEIR_FAILURE_SHUTDOWN, NULL);
 	assert_int_equal(weir_runtime_block_on(rt, &start_ops, NULL, NULL),
 			 -ENETUNREACH);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 static void
 test_a_failure_is_only_logged_by_default(void **state)
 {
-	struct weir_runtime *rt = create(WEIR_FAILURE_LOG, NULL);
-	struct weir_join *join = weir_task_spawn(rt, &fail_ops, NULL, NULL);
+	struct weir_join *join;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *log = open_memstream(&text, &size);
 
 	assert_non_null(log);
+	create(WEIR_FAILURE_LOG, NULL);
+	join = weir_task_spawn(rt, &fail_ops, NULL, NULL);
 	assert_non_null(join);
 	rig_wait_until(weir_join_ended(join));
 	rte_openlog_stream(log);
@@ -236,19 +243,18 @@ test_a_failure_is_only_logged_by_default(void **state)
 	free(text);
 	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, NULL, NULL),
 			 0);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 static void
 test_an_awaited_failure_is_no_reason_to_shut_down(void **state)
 {
-	struct weir_runtime *rt = create(WEIR_FAILURE_SHUTDOWN, NULL);
-
+	create(WEIR_FAILURE_SHUTDOWN, NULL);
 	assert_int_equal(weir_runtime_block_on(rt, &fail_ops, NULL, NULL),
 			 -ENETUNREACH);
 	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, NULL, NULL),
 			 0);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 static int
@@ -263,11 +269,11 @@ static void
 test_a_task_may_begin_the_shutdown(void **state)
 {
 	const struct weir_task_ops ops = { .name = "end", .poll = end_it_all };
-	struct weir_runtime *rt = create(WEIR_FAILURE_LOG, NULL);
 
+	create(WEIR_FAILURE_LOG, NULL);
 	assert_int_equal(weir_runtime_block_on(rt, &ops, NULL, NULL),
 			 -ECANCELED);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 /* Spends more than a budget in one poll, which works only when suspended. */
@@ -303,24 +309,25 @@ test_a_section_without_budget(void **state)
 		.state_size = sizeof(bool),
 		.poll = spend_much,
 	};
-	struct weir_runtime *rt = create(WEIR_FAILURE_LOG, NULL);
 
+	create(WEIR_FAILURE_LOG, NULL);
 	assert_int_equal(weir_runtime_block_on(rt, &ops, NULL, NULL), 0);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
+
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hooks_see_threads_parks_and_every_poll),
-		cmocka_unit_test(test_a_failure_that_nobody_awaits_shuts_down),
-		cmocka_unit_test(test_a_detached_failure_shuts_down),
-		cmocka_unit_test(test_a_failure_is_only_logged_by_default),
-		cmocka_unit_test(
-			test_an_awaited_failure_is_no_reason_to_shut_down),
-		cmocka_unit_test(test_a_task_may_begin_the_shutdown),
-		cmocka_unit_test(test_a_section_without_budget),
+		TEST(test_hooks_see_threads_parks_and_every_poll),
+		TEST(test_a_failure_that_nobody_awaits_shuts_down),
+		TEST(test_a_detached_failure_shuts_down),
+		TEST(test_a_failure_is_only_logged_by_default),
+		TEST(test_an_awaited_failure_is_no_reason_to_shut_down),
+		TEST(test_a_task_may_begin_the_shutdown),
+		TEST(test_a_section_without_budget),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

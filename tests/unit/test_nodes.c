@@ -112,12 +112,11 @@ create(void)
 static void
 destroy(void)
 {
-	struct weir_runtime *gone = rt;
 	struct weir_shutdown_report left;
 
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, &left), 0);
+	weir_runtime_free(rt);
 	rt = NULL;
-	assert_int_equal(weir_runtime_shutdown(gone, UINT64_MAX, &left), 0);
-	weir_runtime_free(gone);
 	assert_int_equal(left.live_tasks, 0);
 	assert_int_equal(left.ring_entries, 0);
 }

@@ -172,6 +172,16 @@ run_one_each(void)
 		assert_int_equal(rig_join(joins[i], NULL), 0);
 }
 
+/* A test that has failed leaves its runtime. */
+static int
+teardown(void **state)
+{
+	places = NULL;
+	weir_runtime_free(rt);
+	rt = NULL;
+	return 0;
+}
+
 /* Lets all of n workers search so often. */
 static void
 search_with(unsigned int n, uint64_t seed)
@@ -185,7 +195,7 @@ search_with(unsigned int n, uint64_t seed)
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
 	rig_wait_until((run_one_each(), all_have_searched()));
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 }
 
 /* Victims of a search, in order, begin anywhere and go round. */
@@ -363,7 +373,7 @@ sleeper_with_the_same_cache_is_woken_first(void **state)
 			assert_int_equal(rt->workers[w]->beside[i], 0);
 	}
 	rig_wait_until((spawn_one_on_each(), rig_get(&notifies) > SEARCHES));
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	assert_int_equal(rig_get(&wrong_notifies), 0);
 }
 
@@ -374,14 +384,16 @@ setup(void **state)
 	return 0;
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_search_asks_each_other_worker_once),
-		cmocka_unit_test(nearer_workers_are_asked_first),
-		cmocka_unit_test(sleeper_with_the_same_cache_is_woken_first),
-		cmocka_unit_test(seed_repeats_whom_each_worker_asks_first),
+		TEST(every_search_asks_each_other_worker_once),
+		TEST(nearer_workers_are_asked_first),
+		TEST(sleeper_with_the_same_cache_is_woken_first),
+		TEST(seed_repeats_whom_each_worker_asks_first),
 	};
 
 	return cmocka_run_group_tests(tests, setup, unit_eal_teardown);

@@ -75,7 +75,7 @@ start(unsigned int event_interval, unsigned int inject_interval)
 static void
 end(void)
 {
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	assert_true(beside > 0);
 	assert_int_equal(untold, 0);
 }
@@ -314,9 +314,26 @@ start_receiver(void)
 static void
 end_receiver(void)
 {
-	weir_join_abort(receiver);
-	assert_int_equal(rig_join(receiver, NULL), -ECANCELED);
+	struct weir_join *join = receiver;
+
+	receiver = NULL;
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 	weir_null_free(null);
+	null = NULL;
+}
+
+/* A test that has failed leaves its runtime. */
+static int
+teardown(void **state)
+{
+	weir_join_detach(receiver);
+	weir_null_free(null);
+	weir_runtime_free(rt);
+	receiver = NULL;
+	null = NULL;
+	rt = NULL;
+	return 0;
 }
 
 static int
@@ -442,7 +459,7 @@ run_alone(const struct weir_task_ops *ops, const void *state,
 	alone = UINT_MAX;
 	join = weir_task_spawn(rt, ops, state, attr);
 	assert_int_equal(rig_join(join, NULL), 0);
-	rig_runtime_free(rt);
+	rig_runtime_end(&rt);
 	assert_int_equal(alone, 0);
 }
 
@@ -696,25 +713,25 @@ tasks_that_answer_each_other(void **state)
 	run_alone(&ops, &pair, NULL);
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_yields_beside_a_bound_task),
-		cmocka_unit_test(who_yields_while_an_injected_task_comes_first),
-		cmocka_unit_test(who_looks_again_behind_another),
-		cmocka_unit_test(timers_that_fire_beside_a_queued_task),
-		cmocka_unit_test(burst_that_is_taken_from_the_inject_queue),
-		cmocka_unit_test(
-			packet_that_is_found_while_an_injected_task_comes_first),
-		cmocka_unit_test(
-			packet_that_is_found_while_the_core_is_claimed),
-		cmocka_unit_test(task_that_wakes_itself),
-		cmocka_unit_test(bound_task_that_wakes_itself),
-		cmocka_unit_test(task_that_calls_one_after_another),
-		cmocka_unit_test(child_that_goes_on_beside_its_caller),
-		cmocka_unit_test(tasks_that_spawn_the_next),
-		cmocka_unit_test(tasks_that_answer_each_other),
+		TEST(who_yields_beside_a_bound_task),
+		TEST(who_yields_while_an_injected_task_comes_first),
+		TEST(who_looks_again_behind_another),
+		TEST(timers_that_fire_beside_a_queued_task),
+		TEST(burst_that_is_taken_from_the_inject_queue),
+		TEST(packet_that_is_found_while_an_injected_task_comes_first),
+		TEST(packet_that_is_found_while_the_core_is_claimed),
+		TEST(task_that_wakes_itself),
+		TEST(bound_task_that_wakes_itself),
+		TEST(task_that_calls_one_after_another),
+		TEST(child_that_goes_on_beside_its_caller),
+		TEST(tasks_that_spawn_the_next),
+		TEST(tasks_that_answer_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

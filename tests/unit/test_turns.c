@@ -29,6 +29,42 @@ start(unsigned int inject_interval)
 	fed = &rt->nodes[0]->inject;
 }
 
+/* A thread that spawns. */
+static pthread_t spawner;
+static bool spawner_runs;
+
+static void
+start_spawner(void *(*thread_main)(void *arg))
+{
+	assert_int_equal(pthread_create(&spawner, NULL, thread_main, NULL), 0);
+	spawner_runs = true;
+}
+
+static void
+await_spawner(void)
+{
+	if (spawner_runs)
+		pthread_join(spawner, NULL);
+	spawner_runs = false;
+}
+
+/* Of the tasks of a test. */
+static struct weir_join *joins[3];
+
+static void
+join_all(void)
+{
+	struct weir_join *join;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(joins); i++) {
+		join = joins[i];
+		joins[i] = NULL;
+		if (join != NULL)
+			assert_int_equal(rig_join(join, NULL), 0);
+	}
+}
+
 /*
  * Which queue had its turn: two tasks that wake themselves are always in the run
  * queue, one that is bound and does the same in the local chain, and a thread
@@ -118,10 +154,7 @@ measure_turns(unsigned int inject_interval)
 		.affinity = WEIR_AFFINITY_WORKER,
 	};
 	const enum turn queue = FROM_QUEUE, chain = FROM_CHAIN;
-	struct weir_join *joins[3];
 	struct rig_blockers b;
-	pthread_t feeder;
-	unsigned int i;
 
 	memset(&turns, 0, sizeof(turns));
 	start(inject_interval);
@@ -131,11 +164,10 @@ measure_turns(unsigned int inject_interval)
 	joins[2] = weir_task_spawn(rt, &turn_ops, &chain, &bound);
 	rig_unblock(&b);
 	/* Its tasks are polled only after this. */
-	assert_int_equal(pthread_create(&feeder, NULL, feed_turns, NULL), 0);
-	for (i = 0; i < RTE_DIM(joins); i++)
-		assert_int_equal(rig_join(joins[i], NULL), 0);
-	pthread_join(feeder, NULL);
-	rig_runtime_free(rt);
+	start_spawner(feed_turns);
+	join_all();
+	await_spawner();
+	rig_runtime_end(&rt);
 }
 
 static const unsigned int intervals[] = { 2, 3, 7, 61 };
@@ -217,6 +249,17 @@ spawn_when_wanted(void *arg)
 	return NULL;
 }
 
+static void
+drop_wakers(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		weir_waker_drop(beside.wakers[i]);
+		beside.wakers[i] = NULL;
+	}
+}
+
 /* How long a task that comes at that poll of the pair waits for its own. */
 static uint32_t
 wait_beside_a_pair(unsigned int inject_interval, uint32_t spawn_at)
@@ -226,23 +269,18 @@ wait_beside_a_pair(unsigned int inject_interval, uint32_t spawn_at)
 		.state_size = sizeof(unsigned int),
 		.poll = ping_pong,
 	};
-	struct weir_join *joins[2];
-	pthread_t thread;
 	unsigned int i;
 
 	memset(&beside, 0, sizeof(beside));
 	beside.spawn_at = spawn_at;
 	start(inject_interval);
-	assert_int_equal(pthread_create(&thread, NULL, spawn_when_wanted, NULL),
-			 0);
+	start_spawner(spawn_when_wanted);
 	for (i = 0; i < 2; i++)
 		joins[i] = weir_task_spawn(rt, &ops, &i, NULL);
-	for (i = 0; i < 2; i++)
-		assert_int_equal(rig_join(joins[i], NULL), 0);
-	pthread_join(thread, NULL);
-	for (i = 0; i < 2; i++)
-		weir_waker_drop(beside.wakers[i]);
-	rig_runtime_free(rt);
+	join_all();
+	await_spawner();
+	drop_wakers();
+	rig_runtime_end(&rt);
 	return beside.waited;
 }
 
@@ -263,13 +301,36 @@ slot_makes_turns_longer_by_its_polls(void **state)
 	}
 }
 
+/* A test that has failed leaves a runtime, and who spawns there. */
+static int
+teardown(void **state)
+{
+	unsigned int i;
+
+	rig_set(&turns.over, 1);
+	rig_set(&beside.stop, 1);
+	rig_set(&beside.wanted, 1);
+	await_spawner();
+	for (i = 0; i < RTE_DIM(joins); i++) {
+		weir_join_detach(joins[i]);
+		joins[i] = NULL;
+	}
+	weir_runtime_free(rt);
+	rt = NULL;
+	/* Its tasks have left them by now. */
+	drop_wakers();
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inject_queue_has_a_turn_every_interval),
-		cmocka_unit_test(own_queues_have_a_turn_every_four_polls),
-		cmocka_unit_test(slot_makes_turns_longer_by_its_polls),
+		TEST(inject_queue_has_a_turn_every_interval),
+		TEST(own_queues_have_a_turn_every_four_polls),
+		TEST(slot_makes_turns_longer_by_its_polls),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
