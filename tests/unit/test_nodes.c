@@ -31,6 +31,7 @@
 #define TRIES 10u
 /* The longest there is. */
 #define AGE_US 1000000u
+#define ROUNDS 10000
 
 /* Each worker is on a node of its own. */
 static bool apart;
@@ -652,7 +653,7 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	before = done_afar();
 	for (i = 0; i < 2 * BACKLOG; i++)
 		weir_join_detach(weir_task_spawn(rt, &note_ops, NULL, &there));
-	wait_for_rounds(FAR_WORKER, 10000);
+	wait_for_rounds(FAR_WORKER, ROUNDS);
 	after = done_afar();
 	seconds = (rte_rdtsc() - since) / rte_get_tsc_hz();
 	end_blocker();
@@ -660,9 +661,8 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
 	assert_in_range(after.injected, 1,
 			FAR_WORKER * (seconds + 1) * BACKLOG);
-	/* Nor is anybody woken for what nobody takes. */
-	assert_in_range(after.noop_wakes - before.noop_wakes, 0,
-			10 * FAR_WORKER * (seconds + 1));
+	/* Nor is anybody woken for what nobody takes, in a good part of the rounds. */
+	assert_in_range(after.noop_wakes - before.noop_wakes, 0, ROUNDS / 10);
 	destroy();
 }
 
