@@ -61,13 +61,13 @@ mbufs_needed(const struct plan *plan, const struct options *o)
 	/* A cache is flushed at one and a half times its size. */
 	uint64_t n =
 		(plan->nb_workers + plan->nb_spare + 1) * POOL_CACHE * 3 / 2;
-	unsigned int i;
+	unsigned int txd, i;
 
 	for (i = 0; i < plan->nb_ports; i++) {
+		txd = o->mode->sends ? plan->ports[i].txd : 0;
 		n += (uint64_t)plan->ports[i].nb_rxq * plan->ports[i].rxd;
 		n += (uint64_t)plan->ports[i].nb_txq *
-		     (plan->ports[i].txd +
-		      (unsigned int)o->tx_first * o->burst);
+		     (txd + (unsigned int)o->tx_first * o->burst);
 	}
 	return n + plan->nb_streams * (2u * o->burst + WEIR_BURST_MAX);
 }

@@ -221,7 +221,7 @@ def too_many_queues_for_the_memory():
             (("--txq", "900"), "--txq 900: 2 receive and 1800"),
             (("--map", "lcore 1", "--rxq", "900"), "--rxq 900: 1800 receive"),
             (("--config", config, "--forward-mode", "rxonly"),
-             "--config: 902 receive and 2"),
+             "--config: 902 receive and 902"),
             (("--config", "(0,0,1),(1,0,1)", "--txq", "900"),
              "--txq 900: 2 receive and 1800"),
             (("--config", "(0,0,1),(1,0,1)", "--forward-mode", "txonly",
