@@ -312,8 +312,7 @@ check_queue_counts(const struct port *port, const struct port *sender,
 			sender->id, port->id, port->name, port->max_txq);
 	return REFUSE(STATUS_FAILED,
 		      "--rxq %u: port %u (%s) has at most %u transmit "
-		      "queues, and each queue received from needs its "
-		      "own; lower --rxq",
+		      "queues, and each stream needs its own; lower --rxq",
 		      sender->nb_streams, port->id, port->name, port->max_txq);
 }
 

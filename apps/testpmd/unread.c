@@ -96,17 +96,21 @@ unread_begin(void)
 {
 	const cookie_io_functions_t functions = { .write = write_line };
 	struct stat is;
-	FILE *stream;
+	FILE *stream = NULL;
 
 	/* Files always take what is written, and sockets cannot be opened again. */
 	if (fstat(STDOUT_FILENO, &is) == 0 &&
 	    (S_ISFIFO(is.st_mode) || isatty(STDOUT_FILENO)))
 		unread.fd = open("/proc/self/fd/1",
 				 O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	stream = unread.fd >= 0 ? fopencookie(NULL, "w", functions) : NULL;
+	if (unread.fd >= 0)
+		stream = fopencookie(NULL, "w", functions);
 	if (stream != NULL) {
 		fflush(stdout);
 		stdout = stream;
+	} else if (unread.fd >= 0) {
+		close(unread.fd);
+		unread.fd = -1;
 	}
 	/* Whoever reads our lines through a pipe waits for them. */
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -155,6 +155,13 @@ worth_crossing(const struct worker *victim, unsigned int backlog)
 	       (backlog > 0 && worker_is_stuck(victim, rt->cross_node_age));
 }
 
+/* V5: may this worker take from other nodes? */
+static bool
+goes_far(const struct core *c)
+{
+	return c->now >= c->far_after;
+}
+
 /* V2 */
 static void
 count_steal(struct core *c, const struct worker *victim, unsigned int n)
@@ -178,7 +185,7 @@ recall_from(struct core *c, struct worker *victim)
 	struct task *t;
 
 	if (!weir__keeps_tasks(victim, w) ||
-	    (victim->node != w->node && c->now < c->far_after))
+	    (victim->node != w->node && !goes_far(c)))
 		return NULL;
 	t = weir__recall(c, victim, &n);
 	/* Others may have stolen it already. */
@@ -198,7 +205,7 @@ steal_from(struct core *c, struct worker *victim)
 	if (backlog == 0)
 		return recall_from(c, victim);
 	if (victim->node != w->node &&
-	    (c->now < c->far_after || !worth_crossing(victim, backlog)))
+	    (!goes_far(c) || !worth_crossing(victim, backlog)))
 		return NULL;
 	t = weir__run_queue_steal(&victim->queue, &w->queue, &n);
 	if (t != NULL)
@@ -236,7 +243,7 @@ take_far_inject(struct core *c)
 	unsigned int i;
 	struct task *t;
 
-	if (c->now < c->far_after)
+	if (!goes_far(c))
 		return NULL;
 	for (i = 1; i < rt->nb_nodes; i++) {
 		struct node *node = rt->nodes[worker_of(c)->node->near[i]];
@@ -301,7 +308,7 @@ bool
 weir__work_pending(const struct worker *w)
 {
 	const struct weir_runtime *rt = w->rt;
-	const bool far = w->core.now >= w->core.far_after; /* V5 */
+	const bool far = goes_far(&w->core);
 	unsigned int i, backlog;
 
 	if (inject_pending(&w->node->inject))

@@ -153,6 +153,23 @@ kernel_reset(void)
 	kernel.fds = -1;
 }
 
+void
+kernel_expect_none_without_fds(void *(*make)(void))
+{
+	const unsigned int before = rig_open_fds();
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		kernel.table_full = i;
+		kernel.fds = 0;
+		rte_errno = 0;
+		assert_null(make());
+		assert_int_equal(rte_errno, i ? ENFILE : EMFILE);
+		assert_int_equal(rig_open_fds(), before);
+	}
+	kernel.fds = -1;
+}
+
 struct weir_runtime *
 kernel_runtime(unsigned int nb_workers, enum weir_park park)
 {

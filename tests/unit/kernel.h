@@ -44,6 +44,10 @@ extern struct kernel kernel;
 void
 kernel_reset(void);
 
+/* Without fds to be had, of this process or of all, nothing is made or left open. */
+void
+kernel_expect_none_without_fds(void *(*make)(void));
+
 /* A runtime whose workers wait so, with adaptive phases of no length. */
 struct weir_runtime *
 kernel_runtime(unsigned int nb_workers, enum weir_park park);

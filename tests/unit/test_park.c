@@ -786,17 +786,24 @@ runtime_without_fds_is_refused_and_leaves_none(void **state)
 
 /* The current-thread runtime: whoever blocks sleeps. */
 static int
-setup_current(void **state)
+make_current(void **state, bool histograms)
 {
 	struct weir_options o;
 
 	begin(state);
 	rig_options(&o, 0);
 	o.current_thread = true;
+	o.histograms = histograms;
 	o.park = WEIR_PARK_INTERRUPT;
 	rig.rt = weir_runtime_create(&o);
 	assert_non_null(rig.rt);
 	return 0;
+}
+
+static int
+setup_current(void **state)
+{
+	return make_current(state, false);
 }
 
 static void *
@@ -884,11 +891,26 @@ setup_short_waits(void **state)
 }
 
 /* And so were all before. */
+static void
+linger(unsigned int worker)
+{
+	rig.rt->linger = UINT64_MAX;
+	rig.rt->workers[worker]->core.short_waits = UINT32_MAX / 2;
+}
+
 static int
 setup_lingering(void **state)
 {
-	setup_short_waits(state);
-	rig.rt->workers[0]->core.short_waits = UINT32_MAX / 2;
+	make_current(state, false);
+	linger(0);
+	return 0;
+}
+
+static int
+setup_timed_lingering(void **state)
+{
+	make_current(state, true);
+	linger(0);
 	return 0;
 }
 
@@ -1066,11 +1088,45 @@ driver_watches_no_task_of_the_heap(void **state)
 	assert_int_equal(parks_at_end(driver, w, &rc), 0);
 }
 
+/* Waits for a source that never has anything, so that it is polled. */
+static int
+wait_in_vain(struct weir_context *ctx, void *state)
+{
+	void *source = *(void **)state;
+	int rc = weir_source_wait_begin(ctx, source);
+
+	if (rc != 0)
+		return rc < 0 ? rc : weir_source_wait_fail(source);
+	return weir_source_wait_arm(ctx, source);
+}
+
+static struct weir_join *
+keep_polled(void *source)
+{
+	static const struct weir_task_ops ops = {
+		.name = "wait_in_vain",
+		.state_size = sizeof(source),
+		.poll = wait_in_vain,
+	};
+	struct weir_join *join = weir_task_spawn(rig.rt, &ops, &source, NULL);
+
+	assert_non_null(join);
+	rig_wait_until(source_is_armed(source_of(source)));
+	return join;
+}
+
+static void
+let_be(void *source, struct weir_join *polled)
+{
+	weir_join_abort(polled);
+	assert_int_equal(rig_join(polled, NULL), -ECANCELED);
+	weir_source_free(source);
+}
+
 /* A source whose poll, once it is told so, wakes a task and then takes long. */
 struct slow {
 	struct weir_waker *waker;
 	struct atomic_u32 told;
-	struct atomic_u32 waits; /* somebody for it: it is polled */
 };
 
 static uint64_t
@@ -1100,35 +1156,6 @@ slow_poll(void *priv)
 	return 0;
 }
 
-static int
-wait_for_slow(struct weir_context *ctx, void *state)
-{
-	struct slow *s = *(struct slow **)state;
-	int rc = weir_source_wait_begin(ctx, s);
-
-	if (rc != 0)
-		return rc < 0 ? rc : weir_source_wait_fail(s);
-	rc = weir_source_wait_arm(ctx, s);
-	rig_set(&s->waits, 1);
-	return rc;
-}
-
-static int
-setup_timed_lingering(void **state)
-{
-	struct weir_options o;
-
-	begin(state);
-	rig_options(&o, 0);
-	o.current_thread = true;
-	o.histograms = true;
-	rig.rt = weir_runtime_create(&o);
-	assert_non_null(rig.rt);
-	rig.rt->linger = UINT64_MAX;
-	rig.rt->workers[0]->core.short_waits = UINT32_MAX / 2;
-	return 0;
-}
-
 /* It is found behind the poll in which it was woken: what it waited for is no less. */
 static void
 watched_task_has_waited_since_it_was_woken(void **state)
@@ -1137,16 +1164,11 @@ watched_task_has_waited_since_it_was_woken(void **state)
 		.name = "slow",
 		.poll = slow_poll,
 	};
-	static const struct weir_task_ops ops = {
-		.name = "wait_for_slow",
-		.state_size = sizeof(struct slow *),
-		.poll = wait_for_slow,
-	};
 	struct slow *slow =
 		weir_source_create(rig.rt, &slow_ops, 0, sizeof(*slow));
 	const uint64_t long_ns = ns_of(slow_cycles()) - 10;
 	struct weir_worker_stats stats;
-	struct weir_join *waits, *join;
+	struct weir_join *polled, *join;
 	struct atomic_ptr waker = { NULL };
 	const struct rig_state s = { &rig.log, &rig.go, &waker, 0, 0 };
 	struct weir_histogram wakes;
@@ -1156,16 +1178,13 @@ watched_task_has_waited_since_it_was_woken(void **state)
 
 	assert_non_null(slow);
 	driver = start_driver_awake(&rc);
-	waits = weir_task_spawn(rig.rt, &ops, &slow, NULL);
-	assert_non_null(waits);
-	rig_wait_until(rig_get(&slow->waits));
+	polled = keep_polled(slow);
 	join = rig_spawn_on(rig.rt, 0, &rig_wait_ops, &s);
 	slow->waker = rig_take_waker(&waker);
 	rig_wait_until(is_watched(join));
 	rig_set(&slow->told, 1);
 	rig_wait_until(atomic_ptr_load(&waker, ACQUIRE) != NULL);
-	weir_join_abort(waits);
-	assert_int_equal(rig_join(waits, NULL), -ECANCELED);
+	let_be(slow, polled);
 	rig_set(&rig.go, 1);
 	weir_waker_wake(rig_take_waker(&waker));
 	assert_int_equal(rig_join(join, NULL), 0);
@@ -1173,7 +1192,6 @@ watched_task_has_waited_since_it_was_woken(void **state)
 	pthread_join(driver, NULL);
 	took = rte_rdtsc() - begin;
 	assert_int_equal(rig_get(&rc), 0);
-	weir_source_free(slow);
 	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
 	assert_int_equal(
 		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_WAKE, &wakes),
@@ -1186,7 +1204,6 @@ watched_task_has_waited_since_it_was_woken(void **state)
 /* A source with each other poll of which a task is woken: no wait is long. */
 struct restless {
 	struct atomic_ptr waker; /* the task's, while it waits */
-	struct atomic_u32 waits; /* somebody for the source */
 	unsigned int polls;
 };
 
@@ -1202,19 +1219,6 @@ restless_poll(void *priv)
 	if (w != NULL)
 		weir_waker_wake(w);
 	return 0;
-}
-
-static int
-wait_for_restless(struct weir_context *ctx, void *state)
-{
-	struct restless *r = *(struct restless **)state;
-	int rc = weir_source_wait_begin(ctx, r);
-
-	if (rc != 0)
-		return rc < 0 ? rc : weir_source_wait_fail(r);
-	rc = weir_source_wait_arm(ctx, r);
-	rig_set(&r->waits, 1);
-	return rc;
 }
 
 #define QUEUED 20
@@ -1248,19 +1252,10 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 		.flags = WEIR_SOURCE_NOTIFIES,
 		.poll = restless_poll,
 	};
-	static const struct weir_task_ops waits_ops = {
-		.name = "wait_for_restless",
-		.state_size = sizeof(struct restless *),
-		.poll = wait_for_restless,
-	};
 	static const struct weir_task_ops stuck_ops = {
 		.name = "spawn_and_block",
 		.state_size = sizeof(struct rig_log *),
 		.poll = spawn_and_block,
-	};
-	const struct weir_spawn_attr here = {
-		.affinity = WEIR_AFFINITY_WORKER,
-		.worker = 1,
 	};
 	const struct weir_spawn_attr there = {
 		.affinity = WEIR_AFFINITY_WORKER,
@@ -1268,18 +1263,16 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 	struct restless *r =
 		weir_source_create(rig.rt, &restless_ops, 1, sizeof(*r));
 	struct rig_log queued = { .polls = { 0 } }, *log = &queued;
-	struct weir_join *waits, *join, *stuck;
+	struct weir_join *polled, *join, *stuck;
 	struct rig_blockers blockers;
 	int rc;
 
 	assert_non_null(r);
 	/* Nobody looks at these meanwhile. */
 	rig_block(&blockers, rig.rt);
-	rig.rt->linger = UINT64_MAX;
-	rig.rt->workers[1]->core.short_waits = UINT32_MAX / 2;
+	linger(1);
 	rig_unblock(&blockers);
-	waits = weir_task_spawn(rig.rt, &waits_ops, &r, &here);
-	rig_wait_until(rig_get(&r->waits));
+	polled = keep_polled(r);
 	rig.told.waker = &r->waker;
 	join = rig_spawn_on(rig.rt, 1, &rig_wait_ops, &rig.told);
 	rig_wait_until(rig_get(&rig.log.polls) > 1000);
@@ -1287,9 +1280,7 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 	rc = rig_join(stuck, NULL);
 	rig_set(&rig.go, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
-	weir_join_abort(waits);
-	assert_int_equal(rig_join(waits, NULL), -ECANCELED);
-	weir_source_free(r);
+	let_be(r, polled);
 	assert_int_equal(rc, 0);
 }
 
