@@ -60,6 +60,7 @@ init_core(struct worker *w, uint64_t seed)
 	task_chain_init(&c->deferred);
 	atomic_u32_store(&c->nb_yielded, 0, RELAXED);
 	c->ctx.core = c;
+	c->ctx.worker = w->index;
 	c->ctx.next = &c->lifo; /* worker.c, L5 */
 	c->lifo_slot = o->lifo_slot;
 	c->budget = o->budget;

@@ -274,12 +274,32 @@ look_again(struct core *c, struct task *t)
 	return ahead > 0;
 }
 
+/*
+ * The same where others wait in the queue and nobody for a source: as most of them find
+ * it. False: it is not so. In the queue, and told of.
+ */
+static inline bool
+look_again_behind(struct core *c, struct task *t)
+{
+	struct worker *w = worker_of(c);
+
+	if (run_queue_shared_owner(&w->queue) == 0 || task_is_local(t) ||
+	    source_set_is_awaited(&w->sources) ||
+	    !run_queue_push_owner(&w->queue, t))
+		return false;
+	counter_add(&w->counters, local_schedules, 1);
+	weir__notify(w->node, &w->queue);
+	return true;
+}
+
 /* It was woken meanwhile, or looks again. */
 static __rte_noinline void
 queue_again(struct core *c, struct task *t, enum task_next next)
 {
 	bool alone;
 
+	if (likely(next == TASK_NEXT_AGAIN) && likely(look_again_behind(c, t)))
+		return;
 	if (next == TASK_NEXT_QUEUE) {
 		alone = nothing_queued(c) &&
 			slot_peek_owner(&c->behind) == NULL;
@@ -779,7 +799,7 @@ unsigned int
 weir_context_worker(const struct weir_context *ctx)
 {
 	context_check(ctx);
-	return worker_of(ctx->core)->index;
+	return ctx->worker;
 }
 
 struct weir_runtime *

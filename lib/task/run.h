@@ -107,6 +107,10 @@ task_after_pending(struct task *t, uint32_t polls, struct weir_context *ctx)
 		task_keep_turn(t, polls);
 		return TASK_NEXT_DEFER;
 	}
+	if (asked == ASKED_LOOK_AGAIN) {
+		task_keep_turn(t, polls);
+		return TASK_NEXT_AGAIN;
+	}
 	context_resume(ctx);
 	if (asked & ASKED_TURN)
 		return task_next_turn(t, polls, asked);

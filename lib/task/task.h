@@ -178,6 +178,7 @@ struct weir_context {
 	uint32_t budget;
 	uint32_t asked; /* ASKED_*, of one poll */
 	uint32_t kept;
+	uint32_t worker; /* the core's, by its index */
 	/*
 	 * Where the task is, if any, whose turn comes behind this poll unless others
 	 * recall it.
@@ -227,7 +228,7 @@ context_is_spent(const struct weir_context *ctx)
 static inline void
 context_charge(struct weir_context *ctx, uint32_t units)
 {
-	ctx->budget -= RTE_MIN(units, ctx->budget);
+	ctx->budget = likely(units < ctx->budget) ? ctx->budget - units : 0;
 }
 
 /* As weir_context_spend(). */
