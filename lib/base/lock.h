@@ -80,6 +80,13 @@ lock_take(struct lock *l)
 	return atomic_u32_exchange(&l->held, 1, ACQUIRE) == 0;
 }
 
+/* As lock_try(), for one who hardly ever meets another: it has no look before. */
+static inline bool
+lock_try_blind(struct lock *l)
+{
+	return atomic_u32_load(&l->waiting, RELAXED) == 0 && lock_take(l);
+}
+
 static inline void
 lock_acquire(struct lock *l)
 {

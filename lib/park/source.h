@@ -65,8 +65,13 @@ struct weir_source {
 	struct lock lock;
 
 	/* Under the lock. */
-	int16_t error;		   /* closed with this errno */
-	int16_t alert;		   /* to be told once */
+	union {
+		struct {
+			int16_t error; /* closed with this errno */
+			int16_t alert; /* to be told once */
+		};
+		uint32_t told; /* both, for one look */
+	};
 	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
 	/* TSC: no round looks before; read without the lock. */

@@ -19,7 +19,7 @@
 
 #include <errno.h>
 
-#include "park/source.h"
+#include "park/source_wait.h"
 
 void
 weir_source_lock(void *priv)
@@ -34,16 +34,18 @@ weir_source_unlock(void *priv)
 }
 
 int
-weir_source_wait_begin(struct weir_context *ctx, void *priv)
+weir__source_wait_later(struct weir_context *ctx)
 {
-	struct weir_source *src = source_of(priv);
-
-	if (unlikely(context_is_spent(ctx)))
+	if (context_is_spent(ctx))
 		return weir_context_spend(ctx, 0);
 	/* A rescuer is in it and will be gone in a moment. */
-	if (unlikely(!lock_try(&src->lock)))
-		return weir_context_yield(ctx);
-	return (src->error | src->alert) != 0;
+	return weir_context_yield(ctx);
+}
+
+int
+weir_source_wait_begin(struct weir_context *ctx, void *priv)
+{
+	return source_wait_begin(ctx, source_of(priv));
 }
 
 int
@@ -64,11 +66,7 @@ weir_source_wait_fail(void *priv)
 void
 weir_source_wait_ready(struct weir_context *ctx, void *priv, unsigned int units)
 {
-	struct weir_source *src = source_of(priv);
-
-	context_charge(ctx, units);
-	src->again = false;
-	lock_release(&src->lock);
+	source_wait_ready(ctx, source_of(priv), units);
 }
 
 bool
@@ -184,23 +182,6 @@ weir_source_wait_leave(struct weir_context *ctx, void *priv)
 	return WEIR_PENDING;
 }
 
-/* Is the task to yield and look again, rather than wait? With the lock (U1). */
-static bool
-looks_again(const struct weir_context *ctx, struct weir_source *src)
-{
-	if (!src->quick)
-		return false;
-	if (src->again) {
-		src->again = false;
-		src->quick = false;
-		return false;
-	}
-	if (source_home(src)->worker != weir_context_worker(ctx))
-		return false;
-	src->again = true;
-	return true;
-}
-
 int
 weir_source_wait_arm(struct weir_context *ctx, void *priv)
 {
@@ -211,9 +192,14 @@ weir_source_wait_arm(struct weir_context *ctx, void *priv)
 		lock_release(&src->lock);
 		return -EBUSY;
 	}
-	if (looks_again(ctx, src)) {
+	if (source_looks_again(ctx, src)) {
 		lock_release(&src->lock);
 		return context_look_again(ctx);
+	}
+	/* U1: it has done so, in vain. */
+	if (src->again) {
+		src->again = false;
+		src->quick = false;
 	}
 	src->looks = 0;
 	gone = take_place(ctx, src, &src->waiter);

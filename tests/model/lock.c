@@ -25,11 +25,11 @@ acquire(void *arg)
 	lock_release(&lock);
 }
 
+/* arg: NULL, or it takes no look before. */
 static void
 try(void *arg)
 {
-	(void)arg;
-	if (lock_try(&lock)) {
+	if (arg == NULL ? lock_try(&lock) : lock_try_blind(&lock)) {
 		use();
 		lock_release(&lock);
 	} else {
@@ -63,13 +63,23 @@ MODEL(lock_three, "two that wait, and one that tries", 2, 2)
 	end(3);
 }
 
+MODEL(lock_blind, "the same, with one that takes no look before", 2, 2)
+{
+	lock_init(&lock);
+	model_thread("waits", acquire, NULL);
+	model_thread("tries", try, &lock);
+	model_thread("waits, too", acquire, NULL);
+	end(3);
+}
+
 MODEL(lock_refused, "a lock that is held, or waited for, is not given", 3, 3)
 {
 	lock_init(&lock);
 	model_check(lock_try(&lock));
 	model_check(!lock_try(&lock));
+	model_check(!lock_try_blind(&lock));
 	model_thread("waits", acquire, NULL);
-	model_thread("tries", try, NULL);
+	model_thread("tries", try, &lock);
 	guarded++;
 	lock_release(&lock);
 	end(3);
@@ -83,7 +93,7 @@ MODEL(lock_gives_way, "who tries comes behind those that wait", 3, 3)
 	while (atomic_u32_load(&lock.waiting, RELAXED) == 0)
 		atomic_pause();
 	lock_release(&lock);
-	if (lock_try(&lock)) {
+	if (lock_try_blind(&lock)) {
 		model_check(guarded == 1);
 		lock_release(&lock);
 	}
