@@ -3,13 +3,7 @@
 #ifndef TESTPMD_FORWARD_H
 #define TESTPMD_FORWARD_H
 
-/*
- * A forwarding mode, one a file (mode_*.c), and the loop that the modes which
- * receive and send have in common. The loop is inlined into each mode, so that
- * a burst costs no indirect call of ours.
- */
-
-#include <errno.h>
+/* A forwarding mode, one a file (mode_*.c). */
 
 #include <rte_branch_prediction.h>
 #include <rte_ether.h>
@@ -25,6 +19,8 @@ struct forward_mode {
 	const char *name;
 	bool receives; /* one task for each receive queue */
 	bool sends;    /* one task for each transmit queue, if it only sends */
+	/* As weir_forward's, for modes of stream_forward(); arg: the stream. */
+	uint16_t (*change)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	/* The stream's task; its state is a pointer to the stream. */
 	struct weir_task_ops task;
 };
@@ -63,41 +59,6 @@ ask_for_nothing(struct rte_mbuf *m)
 	m->ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
 	m->l2_len = sizeof(struct rte_ether_hdr);
 	m->l3_len = sizeof(struct rte_ipv4_hdr);
-}
-
-/*
- * Asking whether the transmit queue is ready comes first: when the peer is
- * full, packets then wait in the receive ring, whose overflow the NIC counts,
- * and not in our memory.
- */
-static __rte_always_inline int
-forward_poll(struct weir_context *ctx, void *state,
-	     void (*change)(struct stream *s, struct rte_mbuf **pkts,
-			    uint16_t n))
-{
-	struct stream *s = *(struct stream **)state;
-	struct rte_mbuf *pkts[WEIR_BURST_MAX];
-	struct weir_rxq *rxq = s->rxq;
-	struct weir_txq *txq = s->txq;
-	const uint16_t burst = s->burst;
-	int n;
-
-	for (;;) {
-		n = weir_txq_ready(ctx, txq);
-		if (unlikely(n < 0))
-			return n;
-		n = weir_rxq_recv(ctx, rxq, pkts, burst);
-		if (unlikely(n < 0)) {
-			if (n != -ENETDOWN)
-				return n;
-			s->link_downs++;
-			continue;
-		}
-		s->received += (unsigned int)n;
-		if (change != NULL)
-			change(s, pkts, (uint16_t)n);
-		weir_txq_send(txq, pkts, (uint16_t)n);
-	}
 }
 
 #endif

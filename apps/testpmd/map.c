@@ -269,8 +269,9 @@ apply(const struct weir_lcore_map *map, const struct plan *plan,
 		s = streams[i];
 		sources[i].queue.port = s->rx_port->id;
 		sources[i].queue.queue = s->queue;
-		sources[i].source =
-			s->rxq != NULL ? weir_rxq_source(s->rxq) : NULL;
+		sources[i].source = s->forward.rxq != NULL ?
+					    weir_rxq_source(s->forward.rxq) :
+					    NULL;
 	}
 	rc = weir_lcore_map_apply(map, rt, sources, plan->nb_streams, change,
 				  error, size);

@@ -4,15 +4,9 @@
 
 #include "forward.h"
 
-static int
-io_poll(struct weir_context *ctx, void *state)
-{
-	return forward_poll(ctx, state, NULL);
-}
-
 const struct forward_mode forward_mode_io = {
 	.name = "io",
 	.receives = true,
 	.sends = true,
-	.task = FORWARD_TASK("io", io_poll),
+	.task = FORWARD_TASK("io", stream_forward),
 };

@@ -10,9 +10,10 @@
 
 #include "forward.h"
 
-static __rte_always_inline void
-mac_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t
+mac_set(void *arg, struct rte_mbuf **pkts, uint16_t n)
 {
+	const struct stream *s = arg;
 	const struct rte_ether_addr src = s->src;
 	const struct rte_ether_addr dst = s->dst;
 	struct rte_ether_hdr *ether;
@@ -28,17 +29,13 @@ mac_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 		rte_ether_addr_copy(&dst, &ether->dst_addr);
 		rte_ether_addr_copy(&src, &ether->src_addr);
 	}
-}
-
-static int
-mac_poll(struct weir_context *ctx, void *state)
-{
-	return forward_poll(ctx, state, mac_set);
+	return n;
 }
 
 const struct forward_mode forward_mode_mac = {
 	.name = "mac",
 	.receives = true,
 	.sends = true,
-	.task = FORWARD_TASK("mac", mac_poll),
+	.change = mac_set,
+	.task = FORWARD_TASK("mac", stream_forward),
 };

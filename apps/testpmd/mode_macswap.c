@@ -39,8 +39,8 @@ swap_addresses(uint8_t *ether)
 #endif
 }
 
-static __rte_always_inline void
-macswap_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t
+macswap_set(void *arg, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t i;
 
@@ -51,17 +51,13 @@ macswap_set(struct stream *s, struct rte_mbuf **pkts, uint16_t n)
 		if (has_addresses(pkts[i]))
 			swap_addresses(rte_pktmbuf_mtod(pkts[i], uint8_t *));
 	}
-}
-
-static int
-macswap_poll(struct weir_context *ctx, void *state)
-{
-	return forward_poll(ctx, state, macswap_set);
+	return n;
 }
 
 const struct forward_mode forward_mode_macswap = {
 	.name = "macswap",
 	.receives = true,
 	.sends = true,
-	.task = FORWARD_TASK("macswap", macswap_poll),
+	.change = macswap_set,
+	.task = FORWARD_TASK("macswap", stream_forward),
 };

@@ -14,14 +14,14 @@ rxonly_poll(struct weir_context *ctx, void *state)
 	int n;
 
 	for (;;) {
-		n = weir_rxq_recv(ctx, s->rxq, pkts, s->burst);
+		n = weir_rxq_recv(ctx, s->forward.rxq, pkts, s->forward.burst);
 		if (unlikely(n < 0)) {
 			if (n != -ENETDOWN)
 				return n;
-			s->link_downs++;
+			s->forward.link_downs++;
 			continue;
 		}
-		s->received += (unsigned int)n;
+		s->forward.received += (unsigned int)n;
 		s->consumed += (unsigned int)n;
 		rte_pktmbuf_free_bulk(pkts, (unsigned int)n);
 	}

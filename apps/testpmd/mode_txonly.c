@@ -12,13 +12,13 @@ txonly_poll(struct weir_context *ctx, void *state)
 {
 	struct stream *s = *(struct stream **)state;
 	struct rte_mbuf *pkts[WEIR_BURST_MAX];
-	const uint16_t burst = s->burst;
+	const uint16_t burst = s->forward.burst;
 	struct packet packet;
 	int rc;
 
 	packet_init(&packet, &s->src, &s->dst);
 	for (;;) {
-		rc = weir_txq_ready(ctx, s->txq);
+		rc = weir_txq_ready(ctx, s->forward.txq);
 		if (unlikely(rc < 0))
 			return rc;
 		/* Nothing here ever waits, so the budget is spent by hand. */
@@ -33,7 +33,7 @@ txonly_poll(struct weir_context *ctx, void *state)
 		}
 		packet_write_bulk(&packet, pkts, burst);
 		s->generated += burst;
-		weir_txq_send(s->txq, pkts, burst);
+		weir_txq_send(s->forward.txq, pkts, burst);
 	}
 }
 

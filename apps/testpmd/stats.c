@@ -113,7 +113,7 @@ port_totals_get(const struct port *port, struct stream **streams,
 	t->sent = port->tx_first;
 	for (i = 0; i < nb_streams; i++) {
 		if (streams[i]->rx_port == port)
-			t->received += streams[i]->received;
+			t->received += streams[i]->forward.received;
 		if (streams[i]->tx_port == port) {
 			t->sent += streams[i]->tx.sent;
 			t->tx_dropped += streams[i]->tx.dropped;
@@ -180,7 +180,7 @@ unaccounted(struct stream **streams, unsigned int n)
 
 	for (i = 0; i < n; i++) {
 		s = streams[i];
-		in += s->received + s->generated;
+		in += s->forward.received + s->generated;
 		out += s->consumed + s->tx.sent + s->tx.dropped;
 	}
 	return (int64_t)(in - out);

@@ -19,17 +19,25 @@
  */
 #define TX_TIMEOUT_US 100000u
 
+int
+stream_forward(struct weir_context *ctx, void *state)
+{
+	struct stream *s = *(struct stream **)state;
+
+	return weir_forward(ctx, &s->forward);
+}
+
 void
 stream_drop(void *state)
 {
 	struct stream *s = *(struct stream **)state;
 
-	if (s->txq == NULL)
+	if (s->forward.txq == NULL)
 		return;
-	weir_txq_drain(s->txq);
-	weir_txq_stats_get(s->txq, &s->tx);
-	weir_txq_free(s->txq);
-	s->txq = NULL;
+	weir_txq_drain(s->forward.txq);
+	weir_txq_stats_get(s->forward.txq, &s->tx);
+	weir_txq_free(s->forward.txq);
+	s->forward.txq = NULL;
 }
 
 static struct stream *
@@ -48,26 +56,28 @@ stream_create(const struct plan_stream *plan, const struct options *o,
 	s->tx_port = plan->tx_port;
 	s->queue = plan->queue;
 	s->worker = plan->worker;
-	s->burst = o->burst;
+	s->forward.burst = o->burst;
+	s->forward.change = o->mode->change;
+	s->forward.arg = s;
 	s->pool = plan->tx_port->pool;
 	s->src = plan->tx_port->mac;
 	s->dst = o->eth_peer[plan->tx_port->id];
 	if (o->mode->receives) {
-		s->rxq = weir_rxq_create(rt, s->rx_port->id, s->queue,
-					 s->worker, s->burst);
-		if (s->rxq == NULL)
+		s->forward.rxq = weir_rxq_create(rt, s->rx_port->id, s->queue,
+						 s->worker, s->forward.burst);
+		if (s->forward.rxq == NULL)
 			goto fail;
 	}
 	if (o->mode->sends) {
-		s->txq = weir_txq_create(s->tx_port->id, s->queue,
-					 TX_TIMEOUT_US);
-		if (s->txq == NULL)
+		s->forward.txq = weir_txq_create(s->tx_port->id, s->queue,
+						 TX_TIMEOUT_US);
+		if (s->forward.txq == NULL)
 			goto fail;
 	}
 	return s;
 
 fail:
-	weir_rxq_free(s->rxq);
+	weir_rxq_free(s->forward.rxq);
 	rte_free(s);
 	return NULL;
 }
@@ -108,8 +118,8 @@ streams_free(struct stream **streams, unsigned int n)
 		return;
 	for (i = 0; i < n; i++) {
 		weir_join_detach(streams[i]->join);
-		weir_txq_free(streams[i]->txq);
-		weir_rxq_free(streams[i]->rxq);
+		weir_txq_free(streams[i]->forward.txq);
+		weir_rxq_free(streams[i]->forward.rxq);
 		rte_free(streams[i]);
 	}
 	free(streams);
@@ -167,8 +177,8 @@ streams_poll(struct stream **streams, unsigned int n, bool quiet)
 static void
 stream_end(struct stream *s, int error)
 {
-	if (s->rxq != NULL)
-		weir_source_close(weir_rxq_source(s->rxq), error);
+	if (s->forward.rxq != NULL)
+		weir_source_close(weir_rxq_source(s->forward.rxq), error);
 	else if (s->join != NULL)
 		weir_join_abort(s->join);
 }

@@ -22,11 +22,13 @@ struct plan;
 struct port;
 
 struct stream {
+	/*
+	 * Its queues, burst and counts; no rxq in txonly mode, no txq in rxonly mode.
+	 * As what comes next, but for the counts.
+	 */
+	struct weir_forward forward;
 	/* Written before the task starts, then only read, by its worker. */
-	struct weir_rxq *rxq;	  /* NULL in txonly mode */
-	struct weir_txq *txq;	  /* NULL in rxonly mode */
-	struct rte_mempool *pool; /* txonly mode's packets */
-	uint16_t burst;
+	struct rte_mempool *pool;  /* txonly mode's packets */
 	struct rte_ether_addr src; /* the sending port */
 	struct rte_ether_addr dst; /* its peer */
 
@@ -34,10 +36,8 @@ struct stream {
 	 * Written by the worker that runs the task, one at a time; read by the
 	 * main lcore once it has the task's outcome.
 	 */
-	uint64_t received;
-	uint64_t consumed;  /* received, and not to be sent */
-	uint64_t generated; /* sent without having been received */
-	uint64_t link_downs;
+	uint64_t consumed;	  /* received, and not to be sent */
+	uint64_t generated;	  /* sent without having been received */
 	uint64_t no_mbufs;	  /* times that txonly mode found none */
 	struct weir_txq_stats tx; /* the last, when the handle was freed */
 
@@ -86,6 +86,10 @@ streams_port_gone(struct stream **streams, unsigned int n,
 /* Frees the streams and their handles; after the runtime's shutdown. */
 void
 streams_free(struct stream **streams, unsigned int n);
+
+/* The poll function of streams that receive and send. */
+int
+stream_forward(struct weir_context *ctx, void *state);
 
 /* The drop function of every stream's task. */
 void

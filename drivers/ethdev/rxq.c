@@ -28,26 +28,13 @@
 #include <rte_ethdev.h>
 
 #include "base/lock.h"
-#include "burst.h"
-#include "port.h"
-#include "weir_ethdev.h"
+#include "rxq.h"
 #include "weir_source_driver.h"
 
 /* Vector PMDs give nothing to who asks for fewer, and multiples of it. */
 #define RX_MULTIPLE 8
 
 static_assert(WEIR_BURST_MAX % RX_MULTIPLE == 0, "the largest is one");
-
-struct weir_rxq {
-	uint16_t port;
-	uint16_t queue;
-	uint16_t room; /* of the stash */
-	/* The stash: pkts[first] to pkts[end - 1]. */
-	uint16_t first;
-	uint16_t end;
-	struct rxq_entry entry; /* port.c */
-	struct rte_mbuf *pkts[];
-};
 
 static int
 rxq_poll(void *priv)
@@ -206,24 +193,21 @@ take_stash(struct weir_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 }
 
 int
+weir__rxq_recv_rare(struct weir_context *ctx, struct weir_rxq *rxq,
+		    struct rte_mbuf **pkts, uint16_t n)
+{
+	if (rxq->first == rxq->end)
+		return weir_source_wait_fail(rxq);
+	n = take_stash(rxq, pkts, n);
+	weir_source_wait_ready(ctx, rxq, n);
+	return n;
+}
+
+int
 weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
 	      struct rte_mbuf **pkts, uint16_t n)
 {
-	int rc;
-
 	if (unlikely((uint16_t)(n - 1) >= WEIR_BURST_MAX))
 		return -EINVAL;
-	rc = weir_source_wait_begin(ctx, rxq);
-	if (unlikely(rc < 0))
-		return rc;
-	if (rxq->first != rxq->end)
-		n = take_stash(rxq, pkts, n);
-	else if (unlikely(rc > 0))
-		return weir_source_wait_fail(rxq);
-	else
-		n = rx_burst(rxq->port, rxq->queue, pkts, n);
-	if (unlikely(n == 0))
-		return weir_source_wait_arm(ctx, rxq);
-	weir_source_wait_ready(ctx, rxq, n);
-	return n;
+	return rxq_recv(ctx, rxq, rxq->port, rxq->queue, pkts, n);
 }

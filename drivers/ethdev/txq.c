@@ -21,27 +21,10 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "base/atomic.h"
 #include "base/cycles.h"
 #include "base/race.h"
-#include "burst.h"
-#include "weir_ethdev.h"
+#include "txq.h"
 #include "weir_task.h"
-
-struct weir_txq {
-	uint16_t port;
-	uint16_t queue;
-	/* Held back: pkts[first] to pkts[end - 1]. */
-	uint16_t first;
-	uint16_t end;
-	uint64_t timeout; /* TSC cycles */
-	uint64_t stuck_since;
-	/* Written by the owning task, read by all. */
-	struct atomic_u64 sent;
-	struct atomic_u64 dropped;
-	struct atomic_u64 retries;
-	struct rte_mbuf *pkts[WEIR_BURST_MAX];
-};
 
 struct weir_txq *
 weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us)
@@ -127,15 +110,19 @@ weir_txq_free(struct weir_txq *txq)
 }
 
 int
-weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq)
+weir__txq_ready_rare(struct weir_context *ctx, struct weir_txq *txq)
 {
-	if (likely(txq->first == txq->end) || retry_or_drop(txq))
-		return 0;
-	return weir_context_yield(ctx);
+	return retry_or_drop(txq) ? 0 : weir_context_yield(ctx);
 }
 
-static void
-hold_back(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+int
+weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq)
+{
+	return txq_ready(ctx, txq);
+}
+
+void
+weir__txq_hold_back(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t held = txq->end - txq->first, i, room;
 
@@ -155,15 +142,7 @@ hold_back(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 void
 weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 {
-	uint16_t sent = 0;
-
-	/* Y1: nothing overtakes what is held back. */
-	if (likely(txq->first == txq->end)) {
-		sent = tx_burst(txq->port, txq->queue, pkts, n);
-		atomic_u64_add_owner(&txq->sent, sent);
-	}
-	if (unlikely(sent < n))
-		hold_back(txq, pkts + sent, n - sent);
+	txq_send(txq, txq->port, txq->queue, pkts, n);
 }
 
 void

@@ -141,6 +141,39 @@ weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq);
 WEIR_API void
 weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n);
 
+/** What is forwarded from where to where; see weir_forward(). */
+struct weir_forward {
+	struct weir_rxq *rxq;
+	struct weir_txq *txq;
+	uint16_t burst; /**< most packets at a time, 1 to WEIR_BURST_MAX */
+	/**
+	 * Is given each burst before it is sent, in the task's poll: changes packets,
+	 * and their places.
+	 *
+	 * @return How many are to be sent, those at the front; the callee owns the
+	 * others. NULL: packets go on as they are.
+	 */
+	uint16_t (*change)(void *arg, struct rte_mbuf **pkts, uint16_t n);
+	void *arg;
+
+	/* Counted by weir_forward(), to be read by the task. */
+	uint64_t received;   /**< packets */
+	uint64_t link_downs; /**< times that the link was lost */
+};
+
+/**
+ * Forwards from a receive queue to a transmit queue: a loop of weir_txq_ready(),
+ * weir_rxq_recv(), f->change() and weir_txq_send(), for less than the calls would take.
+ * It goes on until one of the first two ends the turn or the receive queue.
+ *
+ * @return WEIR_PENDING; -errno as weir_rxq_recv(), but for -ENETDOWN, which is counted;
+ * -EINVAL (f->burst). Never 0.
+ *
+ * The task that ctx belongs to, which owns both queues, and f.
+ */
+WEIR_API int
+weir_forward(struct weir_context *ctx, struct weir_forward *f);
+
 /** Snapshot of the counts. Any thread. */
 WEIR_API void
 weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);

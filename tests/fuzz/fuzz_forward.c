@@ -246,20 +246,21 @@ eager_poll(struct weir_context *ctx, void *state)
 
 	for (;;) {
 		if (fuzz_below(&in, 4) == 0) {
-			n = weir_txq_ready(ctx, s->txq);
+			n = weir_txq_ready(ctx, s->forward.txq);
 			if (n < 0)
 				return n;
 		}
-		n = weir_rxq_recv(ctx, s->rxq, pkts,
-				  (uint16_t)(1 + fuzz_below(&in, s->burst)));
+		n = weir_rxq_recv(
+			ctx, s->forward.rxq, pkts,
+			(uint16_t)(1 + fuzz_below(&in, s->forward.burst)));
 		if (n < 0 && n != -ENETDOWN)
 			return n;
 		if (n < 0) {
-			s->link_downs++;
+			s->forward.link_downs++;
 			continue;
 		}
-		s->received += (unsigned int)n;
-		weir_txq_send(s->txq, pkts, (uint16_t)n);
+		s->forward.received += (unsigned int)n;
+		weir_txq_send(s->forward.txq, pkts, (uint16_t)n);
 	}
 }
 
@@ -277,7 +278,8 @@ tell_end(struct beside *b)
 {
 	b->over = true;
 	if (mode->receives && !b->abort)
-		weir_source_close(weir_rxq_source(stream.rxq), ESHUTDOWN);
+		weir_source_close(weir_rxq_source(stream.forward.rxq),
+				  ESHUTDOWN);
 	else
 		weir_join_abort(b->join);
 }
@@ -321,18 +323,21 @@ begin(struct beside *b)
 	nb_sent = 0;
 	next_to_send = 0;
 	memset(&stream, 0, sizeof(stream));
-	stream.burst = 1 + fuzz_below(&in, BURST_MAX);
+	stream.forward.burst = 1 + fuzz_below(&in, BURST_MAX);
+	stream.forward.change = mode->change;
+	stream.forward.arg = &stream;
 	stream.pool = own_pool;
 	stream.src = src;
 	stream.dst = dst;
 	if (mode->receives) {
-		stream.rxq = weir_rxq_create(rt, port, 0, 0, stream.burst);
-		fuzz_check(stream.rxq != NULL);
+		stream.forward.rxq =
+			weir_rxq_create(rt, port, 0, 0, stream.forward.burst);
+		fuzz_check(stream.forward.rxq != NULL);
 	}
 	if (mode->sends) {
-		stream.txq =
+		stream.forward.txq =
 			weir_txq_create(port, 0, how & 0x80 ? FOR_EVER_US : 0);
-		fuzz_check(stream.txq != NULL);
+		fuzz_check(stream.forward.txq != NULL);
 	}
 }
 
@@ -358,12 +363,12 @@ check_account(const struct beside *b)
 	uint64_t lost = stream.tx.dropped;
 
 	/* Who is aborted leaves some behind, which go with the queue. */
-	fuzz_check(stream.received == nb_frames ||
-		   (b->abort && stream.received < nb_frames));
+	fuzz_check(stream.forward.received == nb_frames ||
+		   (b->abort && stream.forward.received < nb_frames));
 	fuzz_check(stream.tx.sent == nb_sent);
-	fuzz_check(stream.received + stream.generated ==
+	fuzz_check(stream.forward.received + stream.generated ==
 		   stream.consumed + nb_sent + lost);
-	fuzz_check(stream.link_downs <= b->links_down);
+	fuzz_check(stream.forward.link_downs <= b->links_down);
 	fuzz_check(b->outcome == (b->abort ? -ECANCELED : -ESHUTDOWN) ||
 		   (mode->receives && b->outcome == -ENODEV));
 	fuzz_check(segments_left == 0);
@@ -424,7 +429,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in = (struct fuzz_input){ data, size };
 	begin(&b);
 	run(&b);
-	weir_rxq_free(stream.rxq);
+	weir_rxq_free(stream.forward.rxq);
 	check_account(&b);
 	for (i = 0; i < nb_frames; i++)
 		free(frames[i].data);
