@@ -22,8 +22,8 @@ struct weir_rxq {
 };
 
 /*
- * Ends a wait of weir_rxq_recv() that has begun with this result, not as most do: there
- * is something in the stash, or the source is closed or alerted.
+ * Ends a wait that has begun, without asking the PMD: there is something in the stash,
+ * or the source is closed or alerted.
  */
 __rte_cold int
 weir__rxq_recv_rare(struct weir_context *ctx, struct weir_rxq *rxq,

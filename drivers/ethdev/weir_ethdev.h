@@ -164,7 +164,8 @@ struct weir_forward {
 /**
  * Forwards from a receive queue to a transmit queue: a loop of weir_txq_ready(),
  * weir_rxq_recv(), f->change() and weir_txq_send(), for less than the calls would take.
- * It goes on until one of the first two ends the turn or the receive queue.
+ * It goes on until one of the first two ends the turn or the receive queue. It takes
+ * some 4 KiB of stack.
  *
  * @return WEIR_PENDING; -errno as weir_rxq_recv(), but for -ENETDOWN, which is counted;
  * -EINVAL (f->burst). Never 0.

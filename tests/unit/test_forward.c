@@ -14,26 +14,20 @@
 #include "weir_ethdev.h"
 #include "weir_source.h"
 
-/* The task's; its result is what it has counted. */
-struct forwarder {
-	struct weir_forward forward;
-};
-
+/* Told to end it is done, for its counts to be a result. */
 static int
 forward(struct weir_context *ctx, void *state)
 {
-	struct forwarder *f = state;
-	int rc = weir_forward(ctx, &f->forward);
+	int rc = weir_forward(ctx, state);
 
-	/* For the counts to be a result. */
 	return rc == -ESHUTDOWN ? WEIR_DONE : rc;
 }
 
 static const struct weir_task_ops forwarder_ops = {
 	.name = "forwarder",
-	.state_size = sizeof(struct forwarder),
+	.state_size = sizeof(struct weir_forward),
 	.poll = forward,
-	.result_size = sizeof(struct forwarder),
+	.result_size = sizeof(struct weir_forward),
 };
 
 static struct weir_rxq *rxq;
@@ -61,12 +55,12 @@ spawn_forwarder(uint16_t burst,
 				   uint16_t n),
 		void *arg)
 {
-	const struct forwarder f = {
-		.forward = { .rxq = rxq,
-			     .txq = txq,
-			     .burst = burst,
-			     .change = change,
-			     .arg = arg },
+	const struct weir_forward f = {
+		.rxq = rxq,
+		.txq = txq,
+		.burst = burst,
+		.change = change,
+		.arg = arg,
 	};
 
 	return weir_task_spawn(rig.rt, &forwarder_ops, &f, NULL);
@@ -84,10 +78,10 @@ wait_until_polled(void)
 			stats.polls > before));
 }
 
-static struct forwarder
+static struct weir_forward
 end_forwarder(struct weir_join *join)
 {
-	struct forwarder end = { 0 };
+	struct weir_forward end = { 0 };
 
 	weir_source_close(weir_rxq_source(rxq), ESHUTDOWN);
 	assert_int_equal(rig_join(join, &end), 0);
@@ -99,7 +93,7 @@ packets_are_forwarded_in_order(void **state)
 {
 	const uint16_t bursts[] = { 1, 7, 32, WEIR_BURST_MAX };
 	struct weir_join *join;
-	struct forwarder end;
+	struct weir_forward end;
 	unsigned int i, k;
 
 	for (i = 0; i < RTE_DIM(bursts); i++) {
@@ -117,8 +111,8 @@ packets_are_forwarded_in_order(void **state)
 		rig_wait_until(rte_ring_count(rings[1]) == 100);
 		end = end_forwarder(join);
 		expect_sent(1, 1100, 100);
-		assert_int_equal(end.forward.received, 1200);
-		assert_int_equal(end.forward.link_downs, 0);
+		assert_int_equal(end.received, 1200);
+		assert_int_equal(end.link_downs, 0);
 		free_queues();
 	}
 }
@@ -150,7 +144,7 @@ bursts_are_changed_before_they_are_sent(void **state)
 	const uint32_t sent[] = { 5, 4, 2, 1, 11, 10, 8, 7 };
 	static struct atomic_u32 seen;
 	struct weir_join *join;
-	struct forwarder end;
+	struct weir_forward end;
 	unsigned int i;
 
 	rig_set(&seen, 0);
@@ -165,7 +159,7 @@ bursts_are_changed_before_they_are_sent(void **state)
 	for (i = 0; i < RTE_DIM(sent); i++)
 		expect_sent(1, sent[i], 1);
 	assert_int_equal(rte_ring_count(rings[1]), 0);
-	assert_int_equal(end.forward.received, 13);
+	assert_int_equal(end.received, 13);
 	free_queues();
 }
 
@@ -189,7 +183,7 @@ static void
 lost_links_are_counted(void **state)
 {
 	struct weir_join *join;
-	struct forwarder end;
+	struct weir_forward end;
 	unsigned int i;
 
 	open_queues();
@@ -203,8 +197,8 @@ lost_links_are_counted(void **state)
 		rig_wait_until(rte_ring_count(rings[1]) == i + 1);
 	}
 	end = end_forwarder(join);
-	assert_int_equal(end.forward.link_downs, 3);
-	assert_int_equal(end.forward.received, 3);
+	assert_int_equal(end.link_downs, 3);
+	assert_int_equal(end.received, 3);
 	expect_sent(1, 0, 3);
 	free_queues();
 }
@@ -242,7 +236,7 @@ static void
 full_port_holds_it_up(void **state)
 {
 	struct weir_join *join;
-	struct forwarder end;
+	struct weir_forward end;
 	struct weir_txq_stats stats;
 	unsigned int i;
 
@@ -259,7 +253,7 @@ full_port_holds_it_up(void **state)
 	rig_wait_until(rte_ring_count(rings[1]) == 200);
 	end = end_forwarder(join);
 	expect_sent(1, 0, 200);
-	assert_int_equal(end.forward.received, 200);
+	assert_int_equal(end.received, 200);
 	free_queues();
 }
 
