@@ -153,6 +153,18 @@ expect_sent(unsigned int i, uint32_t first, unsigned int n)
 		assert_int_equal(take_sent(i), first++);
 }
 
+void
+wait_until_polled(struct weir_rxq *rxq)
+{
+	struct weir_source_stats stats;
+	uint64_t before;
+
+	weir_source_stats_get(weir_rxq_source(rxq), &stats);
+	before = stats.polls;
+	rig_wait_until((weir_source_stats_get(weir_rxq_source(rxq), &stats),
+			stats.polls > before));
+}
+
 /* Every packet is back. */
 int
 ports_teardown(void **state)

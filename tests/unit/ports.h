@@ -89,6 +89,9 @@ arrive(unsigned int i, uint32_t first, uint32_t end);
 /* Takes a packet that port i has sent, and gives its number. */
 uint32_t
 take_sent(unsigned int i);
+/* A task waits for the queue: it is polled then, and not else. */
+void
+wait_until_polled(struct weir_rxq *rxq);
 /* The next n packets that port i has sent are first, first + 1, ... */
 void
 expect_sent(unsigned int i, uint32_t first, unsigned int n);

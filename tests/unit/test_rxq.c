@@ -122,19 +122,6 @@ expect_received(struct weir_join *join, uint32_t wanted)
 	assert_int_equal(end.disorder, 0);
 }
 
-static void
-wait_until_polled(struct weir_rxq *rxq)
-{
-	struct weir_source_stats stats;
-	uint64_t before;
-
-	weir_source_stats_get(weir_rxq_source(rxq), &stats);
-	before = stats.polls;
-	/* It is polled while a task waits, and not else. */
-	rig_wait_until((weir_source_stats_get(weir_rxq_source(rxq), &stats),
-			stats.polls > before));
-}
-
 static struct weir_rxq *
 open_rxq(uint16_t burst)
 {
