@@ -9,7 +9,8 @@
  *
  * X1 The PMD's receive function runs under the source's lock only (S1).
  * X2 Packets leave in the order of the queue: the stash is emptied before the
- *    PMD is asked again.
+ *    PMD is asked again. The source says whether there is any, beside what else a
+ *    wait that begins has to be told.
  * X3 A packet that was received is with the task, or in the stash, which fini
  *    frees.
  * X4 A poll asks for as many as any PMD gives some of. A task may ask for fewer; if
@@ -36,6 +37,13 @@
 
 static_assert(WEIR_BURST_MAX % RX_MULTIPLE == 0, "the largest is one");
 
+/* For rxq_recv(). */
+static void
+note_stash(struct weir_rxq *rxq)
+{
+	source_of(rxq)->stocked = rxq->first != rxq->end;
+}
+
 static int
 rxq_poll(void *priv)
 {
@@ -45,6 +53,7 @@ rxq_poll(void *priv)
 		rxq->first = 0;
 		rxq->end =
 			rx_burst(rxq->port, rxq->queue, rxq->pkts, rxq->room);
+		note_stash(rxq);
 	}
 	return rxq->end - rxq->first;
 }
@@ -189,6 +198,7 @@ take_stash(struct weir_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 	for (i = 0; i < n; i++)
 		pkts[i] = rxq->pkts[rxq->first + i];
 	rxq->first += n;
+	note_stash(rxq);
 	return n;
 }
 

@@ -42,7 +42,7 @@ rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq, uint16_t port,
 
 	if (unlikely(rc < 0))
 		return rc;
-	if (unlikely(rc > 0) || unlikely(rxq->first != rxq->end))
+	if (unlikely(rc > 0))
 		return weir__rxq_recv_rare(ctx, rxq, pkts, n);
 	n = rx_burst(port, queue, pkts, n);
 	if (unlikely(n == 0))

@@ -62,23 +62,24 @@ struct weir_source {
 	 * others.
 	 */
 	struct atomic_u32 armed;
-	struct lock lock;
 
 	/* Under the lock. */
+	uint8_t looks; /* in vain since a task waits, up to SOURCE_FEW_LOOKS */
+	bool quick;    /* the last time there were fewer */
+	bool again;    /* a task yielded to look again, and has found nothing */
+	struct lock lock;
 	union {
 		struct {
 			int16_t error; /* closed with this errno */
 			int16_t alert; /* to be told once */
+			bool stocked;  /* its driver has something in a stash */
 		};
-		uint32_t told; /* both, for one look */
+		uint64_t told; /* all of it, for one look */
 	};
 	struct weir_waker *waiter; /* the one, if there are no other places */
 	struct atomic_u64 polls;
 	/* TSC: no round looks before; read without the lock. */
 	struct atomic_u64 not_before;
-	uint8_t looks; /* in vain since a task waits, up to SOURCE_FEW_LOOKS */
-	bool quick;    /* the last time there were fewer */
-	bool again;    /* a task yielded to look again, and has found nothing */
 
 	/*
 	 * Second line: the home worker's, around its sleeps. See source_sleep.c.
