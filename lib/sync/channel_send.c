@@ -74,17 +74,19 @@ grow(struct channel *c)
 		/* Y11 */
 		lock_release(&c->sync.lock);
 		b = weir__channel_alloc_block(c);
-		if (b == NULL)
-			return -ENOMEM;
 		lock_acquire(&c->sync.lock);
 	}
 	sent = atomic_u64_load(&c->sent, RELAXED);
-	/* Another was faster. */
-	if (!is_behind(c, c->last, sent)) {
+	/* Another was faster, or nobody wants it any more. */
+	if (!is_behind(c, c->last, sent) || c->closed) {
 		lock_release(&c->sync.lock);
 		sync_free(b);
 		lock_acquire(&c->sync.lock);
 		return 0;
+	}
+	if (b == NULL) {
+		lock_release(&c->sync.lock);
+		return -ENOMEM;
 	}
 	b->next = NULL;
 	b->begin = sent;

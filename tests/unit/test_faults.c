@@ -866,6 +866,58 @@ one_of_two_that_are_out_of_a_block_adds_one(void **state)
 	weir_receiver_drop(receiver);
 }
 
+static void
+send_another_with_memory(void)
+{
+	grant(1);
+	send_another();
+	grant(0);
+}
+
+/* The other has added one: there is no need of memory. */
+static void
+one_that_is_out_of_memory_has_the_block_of_another(void **state)
+{
+	uint64_t i, v = 2;
+
+	open_channel();
+	send_blocks(1);
+	sent_meanwhile = false;
+	meanwhile = send_another_with_memory;
+	grant(0);
+	assert_int_equal(weir_try_send(sender, &v), 0);
+	assert_true(sent_meanwhile);
+	for (i = 0; i < block; i++)
+		assert_int_equal(weir_try_recv(receiver, &v), 0);
+	for (i = 1; i <= 2; i++) {
+		assert_int_equal(weir_try_recv(receiver, &v), 0);
+		assert_int_equal(v, i);
+	}
+	weir_sender_drop(sender);
+	weir_receiver_drop(receiver);
+}
+
+static void
+drop_the_receiver(void)
+{
+	weir_receiver_drop(receiver);
+}
+
+/* It is told that, and not that there is no memory. */
+static void
+one_that_is_out_of_memory_hears_of_the_end(void **state)
+{
+	const uint64_t v = 2;
+
+	open_channel();
+	send_blocks(1);
+	meanwhile = drop_the_receiver;
+	grant(0);
+	assert_int_equal(weir_try_send(sender, &v), -EPIPE);
+	assert_null(meanwhile);
+	weir_sender_drop(sender);
+}
+
 static struct atomic_u32 finis;
 static struct atomic_u32 entered_later;
 
@@ -1022,6 +1074,8 @@ main(void)
 		TEST(channel_without_memory_takes_what_fits_of_a_burst, 1),
 		TEST(channel_gets_and_gives_memory_without_its_locks, 1),
 		TEST(one_of_two_that_are_out_of_a_block_adds_one, 1),
+		TEST(one_that_is_out_of_memory_has_the_block_of_another, 1),
+		TEST(one_that_is_out_of_memory_hears_of_the_end, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
 		cmocka_unit_test(runtime_without_memory_is_not_made),
