@@ -18,7 +18,8 @@
  *    sources and timers, and take what its inject queue has.
  * V5 Who has taken a task that may run on its own node only, and sent it back, takes
  *    nothing from other nodes for a while. Else it would take that one again and
- *    again, and whoever is told of it at home would find nothing.
+ *    again, and whoever is told of it at home would find nothing. From a node without
+ *    workers it takes all the same (workers.c, G5): what is bound to that runs anywhere.
  */
 
 #include <rte_cycles.h>
@@ -60,13 +61,22 @@ node_is_stuck(const struct node *node)
 	return true;
 }
 
-/* Is there something in a node's inject queue for other nodes' workers? */
+/* V5: may this worker take from other nodes? */
 static bool
-worth_looking(const struct node *node)
+goes_far(const struct core *c)
+{
+	return c->now >= c->far_after;
+}
+
+/* Is there something in another node's inject queue for this worker? */
+static bool
+worth_looking(const struct core *c, const struct node *node)
 {
 	unsigned int n = weir__inject_len(&node->inject);
 
-	return n > 0 && (n >= weir__worth_taking(node) || node_is_stuck(node));
+	if (n == 0 || (idle_workers(&node->idle) > 0 && !goes_far(c)))
+		return false;
+	return n >= weir__worth_taking(node) || node_is_stuck(node);
 }
 
 /*
@@ -155,13 +165,6 @@ worth_crossing(const struct worker *victim, unsigned int backlog)
 	       (backlog > 0 && worker_is_stuck(victim, rt->cross_node_age));
 }
 
-/* V5: may this worker take from other nodes? */
-static bool
-goes_far(const struct core *c)
-{
-	return c->now >= c->far_after;
-}
-
 /* V2 */
 static void
 count_steal(struct core *c, const struct worker *victim, unsigned int n)
@@ -243,12 +246,10 @@ take_far_inject(struct core *c)
 	unsigned int i;
 	struct task *t;
 
-	if (!goes_far(c))
-		return NULL;
 	for (i = 1; i < rt->nb_nodes; i++) {
 		struct node *node = rt->nodes[worker_of(c)->node->near[i]];
 
-		if (!worth_looking(node))
+		if (!worth_looking(c, node))
 			continue;
 		t = take_batch(c, &node->inject, rt->nb_workers);
 		if (t != NULL)
@@ -325,8 +326,8 @@ weir__work_pending(const struct worker *w)
 		if (backlog == 0 && weir__keeps_tasks(v, w))
 			return true;
 	}
-	for (i = 1; far && i < rt->nb_nodes; i++)
-		if (worth_looking(rt->nodes[w->node->near[i]]))
+	for (i = 1; i < rt->nb_nodes; i++)
+		if (worth_looking(&w->core, rt->nodes[w->node->near[i]]))
 			return true;
 	return false;
 }

@@ -666,6 +666,73 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	destroy();
 }
 
+static void
+wait_until_it_takes(unsigned int worker)
+{
+	struct weir_worker_stats s;
+	uint64_t since = rte_rdtsc();
+
+	do {
+		expired(since, "a worker that takes from another node");
+		sched_yield();
+		weir_worker_stats_get(rt, worker, &s);
+	} while (s.injected == 0);
+}
+
+/* False if it took so long that the worker may go far again. */
+static bool
+try_after_strange_ones(void)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block until told",
+		.poll = block_until_told,
+	};
+	const struct weir_spawn_attr at_1 = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = 1,
+	};
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_NODE,
+		.node_plus_1 = 2,
+	};
+	const struct weir_spawn_attr to_none = { .node_plus_1 = 3 };
+	uint64_t since, took;
+	unsigned int i;
+
+	apart = true;
+	create();
+	apart = false;
+	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
+	atomic_u32_store(&blocker_step, 0, RELAXED);
+	atomic_u32_store(&blocker_go, 0, RELAXED);
+	blocker = weir_task_spawn(rt, &ops, NULL, &at_1);
+	wait_for(&blocker_step, 1, "the blocker");
+	for (i = 0; i < 2 * BACKLOG; i++)
+		weir_task_spawn_detached(rt, &note_ops, NULL, &bound);
+	wait_until_it_takes(0);
+	wait_for_rounds(1, 100);
+	since = rte_rdtsc();
+	weir_task_spawn_detached(rt, &note_ops, NULL, &to_none);
+	wait_for(&ran, 1, "the task of the node without workers");
+	took = rte_rdtsc() - since;
+	end_blocker();
+	wait_for(&ran, 1 + 2 * BACKLOG, "all tasks");
+	destroy();
+	return took < AGE_US * rte_get_tsc_hz() / 1000000 / 2;
+}
+
+/* V5: nobody is at home there. */
+static void
+test_a_node_without_workers_waits_for_nobody(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++)
+		if (try_after_strange_ones())
+			return;
+	fail_msg("it waits for half of the time in which nothing is taken");
+}
+
 /* Spawns less than a backlog, and blocks until some of it was stolen. */
 static int
 block_on_few(struct weir_context *ctx, void *state)
@@ -887,6 +954,7 @@ main(void)
 		TEST(test_nodes_without_workers_are_served_by_turns),
 		TEST(test_only_a_backlog_is_stolen_across_nodes),
 		TEST(test_tasks_of_another_node_are_not_taken_again_and_again),
+		TEST(test_a_node_without_workers_waits_for_nobody),
 		TEST(test_a_stuck_worker_is_stolen_from_across_nodes),
 		TEST(test_a_node_that_is_stuck_is_looked_after_by_others),
 		TEST(test_shutdown_ends_the_tasks_of_all_nodes),
