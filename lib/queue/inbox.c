@@ -16,7 +16,11 @@
  * B3 Entries are counted after they were sent and after they were taken, each on a line
  *    that nobody waits for, so that to send is but one change of what the worker
  *    watches. The difference is late, and may be below zero for a moment.
+ * B4 The owner goes CHAIN_STEPS at most before it looks at its sources, and then on.
+ *    Until it has come to the oldest task it takes none.
  */
+
+#include <limits.h>
 
 #include "queue/inbox.h"
 
@@ -26,6 +30,7 @@ weir__inbox_init(struct inbox *b)
 	atomic_ptr_store(&b->top, NULL, RELAXED);
 	atomic_u64_store(&b->sent, 0, RELAXED);
 	atomic_u64_store(&b->taken, 0, RELAXED);
+	b->unturned = NULL;
 }
 
 bool
@@ -52,52 +57,73 @@ weir__inbox_send(struct inbox *b, struct task *t)
 	return true;
 }
 
-/* Turns them round. */
-static unsigned int
-append(struct task_chain *to, struct task *youngest)
-{
-	struct task *first = NULL, *t = youngest, *below;
-	unsigned int n = 0;
-
-	for (; t != NULL; t = below) {
-		below = t->next;
-		t->next = first;
-		first = t;
-		n++;
-	}
-	*to->end = first;
-	to->end = &youngest->next;
-	atomic_u32_add_owner(&to->n, n);
-	return n;
-}
-
-static unsigned int
-take(struct inbox *b, struct task_chain *to)
+/* Takes the list, or NULL. */
+static struct task *
+take_list(struct inbox *b)
 {
 	void *top = atomic_ptr_load(&b->top, RELAXED);
 
 	do {
 		if (top == NULL || top == INBOX_CLOSED)
-			return 0;
+			return NULL;
 		/* [inbox:A1] */
 	} while (!atomic_ptr_cas(&b->top, &top, NULL, ACQUIRE, RELAXED));
-	return append(to, top);
+	return top;
+}
+
+/*
+ * Moves tasks of a list, which has the youngest first, to the front of a chain, steps
+ * at most. Returns how many.
+ */
+static unsigned int
+turn(struct task **list, struct task **chain, unsigned int steps)
+{
+	struct task *t = *list, *below;
+	unsigned int n;
+
+	for (n = 0; n < steps && t != NULL; n++) {
+		below = t->next;
+		t->next = *chain;
+		*chain = t;
+		t = below;
+	}
+	*list = t;
+	return n;
+}
+
+static void
+append(struct task_chain *to, struct task *first, struct task *last,
+       unsigned int n)
+{
+	*to->end = first;
+	to->end = &last->next;
+	atomic_u32_add_owner(&to->n, n);
 }
 
 unsigned int
 weir__inbox_take_owner(struct inbox *b, struct task_chain *to)
 {
-	unsigned int n = take(b, to);
-
-	atomic_u64_add_owner(&b->taken, n);
-	return n;
+	if (b->unturned == NULL) {
+		b->unturned = b->youngest = take_list(b);
+		b->turned = NULL;
+		b->nb_turned = 0;
+	}
+	b->nb_turned += turn(&b->unturned, &b->turned, CHAIN_STEPS);
+	if (b->nb_turned == 0 || b->unturned != NULL)
+		return 0;
+	append(to, b->turned, b->youngest, b->nb_turned);
+	atomic_u64_add_owner(&b->taken, b->nb_turned);
+	return b->nb_turned;
 }
 
 unsigned int
 weir__inbox_take_any(struct inbox *b, struct task_chain *to)
 {
-	unsigned int n = take(b, to);
+	struct task *youngest = take_list(b), *list = youngest, *first = NULL;
+	unsigned int n = turn(&list, &first, UINT_MAX);
 
+	if (n > 0)
+		append(to, first, youngest, n);
 	atomic_u64_fetch_sub(&b->sent, n, RELAXED);
 	return n;
 }
@@ -111,19 +137,31 @@ weir__inbox_len(const struct inbox *b)
 	return n > 0 ? (unsigned int)n : 0;
 }
 
-void
-weir__inbox_close(struct inbox *b)
+static unsigned int
+drop(struct task *t)
 {
-	struct task *t, *below;
-	uint64_t n = 0;
+	struct task *below;
+	unsigned int n;
 
-	/* [inbox:A1] */
-	t = atomic_ptr_exchange(&b->top, INBOX_CLOSED, ACQUIRE);
-	if (t == INBOX_CLOSED)
-		return;
-	for (; t != NULL; t = below, n++) {
+	for (n = 0; t != NULL; t = below, n++) {
 		below = t->next;
 		weir__task_drop_notification(t);
 	}
+	return n;
+}
+
+void
+weir__inbox_close(struct inbox *b)
+{
+	/* [inbox:A1] */
+	void *top = atomic_ptr_exchange(&b->top, INBOX_CLOSED, ACQUIRE);
+	unsigned int n;
+
+	if (top == INBOX_CLOSED)
+		return;
+	n = drop(top);
+	if (b->unturned != NULL)
+		n += drop(b->turned) + drop(b->unturned);
+	b->unturned = NULL;
 	atomic_u64_fetch_sub(&b->sent, n, RELAXED);
 }

@@ -21,6 +21,15 @@ struct inbox {
 
 	/* By the owner, who alone writes it. */
 	struct atomic_u64 taken weir_cache_aligned;
+	/*
+	 * The owner's: of a list that it is turning round (B4), how many are a chain
+	 * already, oldest first, and what is older, youngest first. unturned: NULL if
+	 * there is no such list.
+	 */
+	unsigned int nb_turned;
+	struct task *turned;
+	struct task *youngest;
+	struct task *unturned;
 };
 
 /* Nobody takes any more. No task is there. */
@@ -37,17 +46,17 @@ bool
 weir__inbox_send(struct inbox *b, struct task *t);
 
 /*
- * Takes all that is there to the end of a chain, oldest first; returns how many. The
- * worker's driver.
+ * Takes all that is there to the end of a chain, oldest first, in several calls if it is
+ * much (B4); returns how many. The worker's driver.
  */
 unsigned int
 weir__inbox_take_owner(struct inbox *b, struct task_chain *to);
 
-/* The same for any thread. */
+/* The same for any thread, at once, but for what the worker's driver has begun with. */
 unsigned int
 weir__inbox_take_any(struct inbox *b, struct task_chain *to);
 
-/* Is there anything to take? At once old. Any thread; not once it is closed. */
+/* Is there anything to take? The worker's driver; not once it is closed. */
 static inline bool
 inbox_pending(const struct inbox *b)
 {
@@ -56,14 +65,14 @@ inbox_pending(const struct inbox *b)
 	/* Who asks will take it: its line comes meanwhile. */
 	if (top != NULL)
 		rte_prefetch0(top);
-	return top != NULL;
+	return top != NULL || b->unturned != NULL;
 }
 
 /* Entries, as far as they are counted (B3); at once old. Any thread. */
 unsigned int
 weir__inbox_len(const struct inbox *b);
 
-/* Takes no more from anybody, and drops what is there. Any thread. */
+/* Takes no more from anybody, and drops what is there. Of who has the worker. */
 void
 weir__inbox_close(struct inbox *b);
 

@@ -10,9 +10,9 @@
  * from being seen, but nobody waits for it before the end.
  *
  * The list is a stack of batches that pushers swap onto it: chains, oldest task
- * first, whose last is linked to the batch below. A popper takes all of it, turns it
- * round batch by batch, since many tasks that wait have left the caches, and keeps
- * the rest in the stash for the next.
+ * first, whose last is linked to the batch below. A popper takes all of it and turns it
+ * round batch by batch, since many tasks that wait have left the caches. What it does
+ * not take of that stays in the stash for the next.
  *
  * Invariants:
  * I1 A push is never refused but for a closed queue, and never lost.
@@ -28,6 +28,9 @@
  * I5 Spilled entries are counted after their push and after their pop, each on a
  *    line that nobody waits for, so that a push is but one change of what the
  *    popper watches. The difference is late, and may be below zero for a moment.
+ * I6 A pop turns CHAIN_STEPS batches round at most: its worker has sources to poll, and
+ *    others wait for the lock. Before the oldest is reached it gives nothing, and the
+ *    next one goes on.
  */
 
 #include <errno.h>
@@ -52,6 +55,7 @@ weir__inject_init(struct inject *q, const char *name, unsigned int size,
 	atomic_u32_store(&q->stashed, 0, RELAXED);
 	atomic_u64_store(&q->popped, 0, RELAXED);
 	q->stash = NULL;
+	q->unturned = NULL;
 	q->ring = rte_ring_create(name, size, (int)socket,
 				  RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
 	if (q->ring == NULL)
@@ -141,7 +145,7 @@ drain(struct inject *q)
 		n = weir__inject_pop(q, tasks, CHUNK);
 		for (i = 0; i < n; i++)
 			weir__task_drop_notification(tasks[i]);
-	} while (n > 0);
+	} while (n > 0 || inject_has_spilled(q)); /* I6 */
 }
 
 /* One end of the ring: where it is, and how many have moved it. */
@@ -206,32 +210,43 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 	return true;
 }
 
-/* Takes the whole stack as a chain, oldest first. */
-static void
-refill_stash(struct inject *q)
+/* Takes the stack. */
+static struct task *
+take_spill(struct inject *q)
 {
-	struct task *first, *last, *below;
-
 	atomic_u32_store(&q->stashed, 1, RELAXED);
 	/* [inject:A1], and [inject:A2]: who sees it empty sees the store above. */
-	first = atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
-	for (; first != NULL; first = below) {
+	return atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
+}
+
+/* Goes on to make the stash of the stack. False: more is to be done (I6). */
+static bool
+refill_stash(struct inject *q)
+{
+	struct task *first = q->unturned, *last;
+	unsigned int i;
+
+	if (first == NULL)
+		first = take_spill(q);
+	for (i = 0; i < CHAIN_STEPS && first != NULL; i++) {
 		last = last_of(first);
-		below = last->next;
+		q->unturned = last->next;
 		last->next = q->stash;
 		q->stash = first;
+		first = q->unturned;
 	}
+	return first == NULL;
 }
 
 static unsigned int
 pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 {
 	unsigned int i;
+	bool ready;
 
 	lock_acquire(&q->stash_lock);
-	if (q->stash == NULL)
-		refill_stash(q);
-	for (i = 0; i < n && q->stash != NULL; i++) {
+	ready = (q->stash != NULL && q->unturned == NULL) || refill_stash(q);
+	for (i = 0; ready && i < n && q->stash != NULL; i++) {
 		tasks[i] = q->stash;
 		q->stash = tasks[i]->next;
 	}

@@ -36,7 +36,10 @@ struct inject {
 	struct atomic_u32
 		stashed; /* something is in the stash, or about to be */
 	struct atomic_u64 popped;
-	struct task *stash; /* a chain, oldest first */
+	/* With the lock: a chain, oldest first. */
+	struct task *stash;
+	/* Batches that come before it, youngest first (I6). */
+	struct task *unturned;
 };
 
 /* Returns 0 or -errno. size: entries of the ring, a power of two. */
@@ -53,7 +56,10 @@ weir__inject_fini(struct inject *q);
 bool
 weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n);
 
-/* Takes up to n, oldest first; returns how many. Any thread. */
+/*
+ * Takes up to n, oldest first; returns how many, maybe none of those that have spilled
+ * (I6). Any thread.
+ */
 unsigned int
 weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
 

@@ -63,6 +63,15 @@ struct run_queue {
 
 static_assert((RUN_QUEUE_SIZE & (RUN_QUEUE_SIZE - 1)) == 0, "power of two");
 
+/*
+ * What others push comes as a list with the youngest first. Steps through memory that
+ * who takes it goes at once to turn it round; tests shrink it. Smaller: a long list
+ * takes more looks. Larger: the next look at the sources comes later.
+ */
+#ifndef CHAIN_STEPS
+#define CHAIN_STEPS 256u
+#endif
+
 /* A chain of tasks, linked by task.next. */
 struct task_chain {
 	struct task *first;  /* of n; what comes behind the last is not said */

@@ -79,6 +79,8 @@ move_tasks(struct core *c)
 	while ((t = run_queue_pop_owner(&w->queue)) != NULL)
 		shared[n++] = t;
 	weir__inject(w->node, shared, n);
+	while (inbox_pending(&w->inbox))
+		weir__inbox_take_owner(&w->inbox, &c->local);
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
 	weir__timers_move(&w->timers, &successor->timers);

@@ -74,6 +74,14 @@ take(bool in_order)
 	see_all(&taken, in_order);
 }
 
+/* B4: it takes a step a call. */
+static void
+take_rest(bool in_order)
+{
+	while (inbox_pending(inbox))
+		take(in_order);
+}
+
 static void
 take_elsewhere(void *arg)
 {
@@ -104,7 +112,7 @@ MODEL(inbox_order, "what senders send is taken in their order", 3, 3)
 	take(true);
 	take(true);
 	model_join_all();
-	take(true);
+	take_rest(true);
 	end();
 }
 
@@ -117,7 +125,21 @@ MODEL(inbox_takers, "the worker and others take from an inbox", 3, 3)
 	model_thread("other", take_elsewhere, NULL);
 	take(false);
 	model_join_all();
+	take_rest(false);
+	end();
+}
+
+MODEL(inbox_turns, "what is sent is taken while a list is turned round", 3, 3)
+{
+	begin();
+	send_one(0);
+	send_one(0);
+	model_thread("sender", send, (void *)0);
+	model_thread("other", take_elsewhere, NULL);
 	take(false);
+	take(false);
+	model_join_all();
+	take_rest(false);
 	end();
 }
 
@@ -125,6 +147,9 @@ MODEL(inbox_close, "what is sent beside the close is taken, dropped or refused",
       3, 3)
 {
 	begin();
+	send_one(0);
+	send_one(0);
+	take(false);
 	model_thread("sender", send_two, (void *)0);
 	model_thread("other", send, (void *)1);
 	weir__inbox_close(inbox);

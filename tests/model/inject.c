@@ -102,7 +102,7 @@ end(void)
 	unsigned int p;
 
 	model_join_all();
-	while (pop(4) > 0)
+	while (pop(4) > 0 || inject_has_spilled(queue))
 		;
 	model_check(weir__inject_len(queue) == 0);
 	for (p = 0; p < 2; p++)
@@ -173,6 +173,18 @@ MODEL(inject_transit, "what is spilled is seen while it is carried", 3, 3)
 	push_burst(0, 3);
 	model_thread("popper", pop_two, NULL);
 	model_check(inject_has_spilled(queue));
+	end();
+}
+
+/* I6: two that were pushed one by one, of which each pop turns one round. */
+MODEL(inject_turns, "two poppers turn round what was spilled", 3, 3)
+{
+	begin(2);
+	push_burst(0, 1);
+	push_burst(0, 1);
+	push_burst(0, 1);
+	model_thread("popper", pop_two, NULL);
+	pop(1);
 	end();
 }
 

@@ -57,8 +57,10 @@ run(struct core *c)
 		t = task_chain_pop(&c->local);
 	if (t == NULL)
 		t = run_queue_pop_owner(&worker_of(c)->queue);
-	if (t == NULL)
-		t = weir__take_inject(c);
+	do {
+		if (t == NULL)
+			t = weir__take_inject(c);
+	} while (t == NULL && inbox_pending(&worker_of(c)->inbox));
 	if (t == NULL)
 		return false;
 	run_task(c, t);
@@ -128,6 +130,33 @@ MODEL(retire_push, "a bound task is pushed while its worker retires", 3, 3)
 	model_check(idle_workers(&rt->nodes[0]->idle) == 1);
 	end();
 	model_check(task_logs[0].polls == 1 && task_logs[0].worker == 1);
+}
+
+/* It has begun to turn its inbox round, */
+static void
+look_and_retire_0(void *arg)
+{
+	struct core *c = runtime_enter(rt, 0);
+
+	model_check(weir__take_inject(c) == NULL);
+	runtime_leave();
+	retire_0(arg);
+}
+
+/* and not come to the end. */
+MODEL(retire_inbox, "what a worker was sent goes on when it retires", 3, 3)
+{
+	rt = runtime_create(&no_workers, 2, false);
+	begin_retirement();
+	spawn_for_0(0);
+	spawn_for_0(1);
+	model_thread("worker 0", look_and_retire_0, NULL);
+	spawn_for_0(2);
+	model_join_all();
+	model_check(weir__inbox_len(&rt->workers[0]->inbox) == 0);
+	end();
+	model_check(task_logs[0].polls == 1 && task_logs[1].polls == 1 &&
+		    task_logs[2].polls == 1);
 }
 
 /* Worker 0 has something of its own everywhere. */

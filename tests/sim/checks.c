@@ -368,7 +368,7 @@ static bool
 in_inject(const struct inject *q, const struct task *t)
 {
 	return in_ring(q->ring, t) || in_list(q->spill.v, t) ||
-	       in_list(q->stash, t);
+	       in_list(q->stash, t) || in_list(q->unturned, t);
 }
 
 /*

@@ -72,6 +72,43 @@ what_is_taken_goes_behind_what_is_there(void **state)
 	free(tasks);
 }
 
+/* B4: and what is sent meanwhile comes behind. */
+static void
+long_list_is_turned_a_part_at_a_time(void **state)
+{
+	const unsigned int parts[] = { 1, 2, 7 };
+	struct task *tasks = rig_tasks(7 * CHAIN_STEPS + 10);
+	struct task_chain taken;
+	unsigned int i, j, n;
+	struct inbox b;
+
+	weir__inbox_init(&b);
+	task_chain_init(&taken);
+	for (i = 0; i < RTE_DIM(parts); i++) {
+		n = parts[i] * CHAIN_STEPS;
+		send_each(&b, tasks, 0, n);
+		for (j = 1; j < parts[i]; j++) {
+			assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
+			assert_int_equal(weir__inbox_len(&b), n);
+			assert_true(inbox_pending(&b));
+		}
+		assert_int_equal(weir__inbox_take_owner(&b, &taken), n);
+		assert_false(inbox_pending(&b));
+		expect_chain(&taken, 0, n);
+		/* One more than that many parts. */
+		send_each(&b, tasks, 0, n + 1);
+		assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
+		send_each(&b, tasks, n + 1, n + 10);
+		for (j = 1; j < parts[i]; j++)
+			assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
+		assert_int_equal(weir__inbox_take_owner(&b, &taken), n + 1);
+		assert_int_equal(weir__inbox_take_owner(&b, &taken), 9);
+		assert_int_equal(weir__inbox_len(&b), 0);
+		expect_chain(&taken, 0, n + 10);
+	}
+	free(tasks);
+}
+
 /* B3 */
 static void
 others_may_take_too(void **state)
@@ -123,6 +160,27 @@ close_drops_what_is_left_and_refuses_the_rest(void **state)
 	assert_int_equal(weir__inbox_len(&b), 0);
 	rig_expect_refs(tasks, 7, 10, 2);
 	expect_chain(&taken, 0, 2);
+	free(tasks);
+}
+
+/* B1: also what is being turned round. */
+static void
+close_drops_a_list_that_is_being_turned(void **state)
+{
+	const unsigned int n = 3 * CHAIN_STEPS;
+	struct task *tasks = rig_tasks(n + 5);
+	struct task_chain taken;
+	struct inbox b;
+
+	weir__inbox_init(&b);
+	task_chain_init(&taken);
+	send_each(&b, tasks, 0, n);
+	assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
+	send_each(&b, tasks, n, n + 5);
+	weir__inbox_close(&b);
+	assert_int_equal(weir__inbox_len(&b), 0);
+	assert_int_equal(weir__inbox_take_owner(&b, &taken), 0);
+	rig_expect_refs(tasks, 0, n + 5, 1);
 	free(tasks);
 }
 
@@ -239,8 +297,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_sent_is_taken_in_order),
 		cmocka_unit_test(what_is_taken_goes_behind_what_is_there),
+		cmocka_unit_test(long_list_is_turned_a_part_at_a_time),
 		cmocka_unit_test(others_may_take_too),
 		cmocka_unit_test(close_drops_what_is_left_and_refuses_the_rest),
+		cmocka_unit_test(close_drops_a_list_that_is_being_turned),
 		cmocka_unit_test(many_senders_lose_nothing),
 		cmocka_unit_test(sending_across_the_end_leaks_nothing),
 	};

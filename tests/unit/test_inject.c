@@ -45,20 +45,28 @@ push_each(struct inject *q, struct task *tasks, unsigned int first,
 		assert_true(push_burst(q, tasks, first, first + 1));
 }
 
-/* Pops `step` at a time, and expects first to end - 1 in order. */
-static void
+/*
+ * Pops `step` at a time, and expects first to end - 1 in order. Returns how often there
+ * were none (I6).
+ */
+static unsigned int
 expect_pops(struct inject *q, unsigned int first, unsigned int end,
 	    unsigned int step)
 {
 	struct task *tasks[2 * RING];
-	unsigned int i, n;
+	unsigned int i, n, none = 0;
 
 	while (first < end) {
 		n = weir__inject_pop(q, tasks, RTE_MIN(step, end - first));
-		assert_int_not_equal(n, 0);
 		for (i = 0; i < n; i++)
 			assert_int_equal(task_id(tasks[i]), first++);
+		if (n > 0)
+			continue;
+		none++;
+		assert_true(inject_pending(q));
+		assert_in_range(none, 1, (end - first) / CHAIN_STEPS);
 	}
+	return none;
 }
 
 static void
@@ -174,6 +182,75 @@ tasks_that_lie_apart_keep_their_order(void **state)
 	weir__inject_fini(&q);
 	free(filler);
 	free(memory);
+}
+
+/* I6: each pop takes so many steps, and what is pushed meanwhile comes behind. */
+static void
+long_list_is_turned_a_part_at_a_time(void **state)
+{
+	const unsigned int parts[] = { 1, 2, 7 };
+	const unsigned int most = RING_TASKS + 7 * CHAIN_STEPS;
+	struct task *tasks = rig_tasks(most + 2 * RING), *none;
+	unsigned int i, n;
+	struct inject q;
+
+	init(&q);
+	for (i = 0; i < RTE_DIM(parts); i++) {
+		n = RING_TASKS + parts[i] * CHAIN_STEPS;
+		push_each(&q, tasks, 0, n);
+		assert_int_equal(expect_pops(&q, 0, RING_TASKS, RING_TASKS), 0);
+		assert_int_equal(expect_pops(&q, RING_TASKS, n, RING),
+				 parts[i] - 1);
+		expect_empty(&q);
+		/* One more than that many parts. */
+		push_each(&q, tasks, 0, n + 1);
+		expect_pops(&q, 0, RING_TASKS, RING_TASKS);
+		assert_int_equal(weir__inject_pop(&q, &none, 1), 0);
+		assert_int_equal(weir__inject_len(&q), n + 1 - RING_TASKS);
+		push_each(&q, tasks, n + 1, n + RING);
+		assert_int_equal(expect_pops(&q, RING_TASKS, n + RING, RING),
+				 parts[i] - 1);
+		expect_empty(&q);
+	}
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+/* A burst is one step, as far as its tasks lie near each other. */
+static void
+bursts_are_turned_in_one_step(void **state)
+{
+	const unsigned int n = 4 * CHAIN_STEPS;
+	struct task *tasks = rig_tasks(n);
+	struct inject q;
+
+	init(&q);
+	assert_true(push_burst(&q, tasks, 0, n / 2));
+	assert_true(push_burst(&q, tasks, n / 2, n));
+	assert_int_equal(expect_pops(&q, 0, n, RING), 0);
+	expect_empty(&q);
+	weir__inject_fini(&q);
+	free(tasks);
+}
+
+static void
+finish_drops_a_list_that_is_being_turned(void **state)
+{
+	const unsigned int n = RING_TASKS + 3 * CHAIN_STEPS;
+	struct task *tasks = rig_tasks(n), *none;
+	struct inject q;
+
+	init(&q);
+	push_each(&q, tasks, 0, n);
+	expect_pops(&q, 0, RING_TASKS, RING_TASKS);
+	assert_int_equal(weir__inject_pop(&q, &none, 1), 0);
+	weir__inject_close(&q);
+	weir__inject_finish(&q);
+	expect_empty(&q);
+	rig_expect_refs(tasks, 0, RING_TASKS, 2);
+	rig_expect_refs(tasks, RING_TASKS, n, 1);
+	weir__inject_fini(&q);
+	free(tasks);
 }
 
 /* I2: the ring has room again, but what is spilled is older. */
@@ -547,6 +624,9 @@ main(void)
 		cmocka_unit_test(ring_keeps_order),
 		cmocka_unit_test(spilling_keeps_order),
 		cmocka_unit_test(tasks_that_lie_apart_keep_their_order),
+		cmocka_unit_test(long_list_is_turned_a_part_at_a_time),
+		cmocka_unit_test(bursts_are_turned_in_one_step),
+		cmocka_unit_test(finish_drops_a_list_that_is_being_turned),
 		cmocka_unit_test(pushes_go_behind_what_is_spilled),
 		cmocka_unit_test(bursts_may_be_larger_than_the_ring),
 		cmocka_unit_test(empty_burst_is_pushed_even_when_closed),

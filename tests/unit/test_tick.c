@@ -739,6 +739,85 @@ worker_takes_some_of_the_inject_queue_beside_a_full_queue(void **state)
 	assert_in_range(take_beside_a_full_queue(NULL, 100), 100 / 4, INJECTED);
 }
 
+#define PARTS 20u
+#define LONG_RING 64u
+/* With one more, a ring of that size is full. */
+#define LONG_FULL (LONG_RING - 2)
+#define LONG_LIST (LONG_FULL + PARTS * CHAIN_STEPS)
+
+/* Turns of one that yields, until the last of the list. */
+static struct atomic_u32 turns, seen;
+/* How many there had been when each had its turn. */
+static uint32_t turns_at[LONG_LIST];
+
+static int
+yield_beside_list(struct weir_context *ctx, void *state)
+{
+	if (rig_get(&seen) == LONG_LIST)
+		return WEIR_DONE;
+	rig_add(&turns, 1);
+	return weir_context_yield(ctx);
+}
+
+static int
+note_turns(struct weir_context *ctx, void *state)
+{
+	turns_at[rig_get(&seen)] = rig_get(&turns);
+	rig_add(&seen, 1);
+	return WEIR_DONE;
+}
+
+static void
+run_long_list(const struct weir_spawn_attr *attr)
+{
+	static const struct weir_task_ops yield_ops = {
+		.name = "yield",
+		.poll = yield_beside_list,
+	};
+	static const struct weir_task_ops note_ops = {
+		.name = "note",
+		.poll = note_turns,
+	};
+	struct rig_blockers blocker;
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&turns, 0);
+	rig_set(&seen, 0);
+	rig_options(&o, 1);
+	o.inject_ring_size = LONG_RING;
+	/* No other look at the queue than that of who has nothing else. */
+	o.inject_interval = 100000;
+	start(&o);
+	rig_block_some(&blocker, rt, 1u << 0);
+	weir_task_spawn_detached(rt, &yield_ops, NULL, NULL);
+	for (i = 0; i < LONG_LIST; i++)
+		weir_task_spawn_detached(rt, &note_ops, NULL, attr);
+	rig_unblock(&blocker);
+	rig_wait_until(rig_get(&seen) == LONG_LIST);
+	rig_runtime_end(&rt);
+}
+
+/* L1: they would wait until all of it is turned round, as the sources would. */
+static void
+others_run_while_a_long_list_is_turned(void **state)
+{
+	run_long_list(NULL);
+	assert_in_range(turns_at[LONG_FULL] - turns_at[LONG_FULL - 1],
+			PARTS - 1, PARTS + 1);
+}
+
+static void
+others_run_while_a_long_inbox_is_turned(void **state)
+{
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+
+	run_long_list(&bound);
+	assert_in_range(turns_at[0], PARTS, PARTS + 2);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
 int
@@ -758,6 +837,8 @@ main(void)
 		TEST(worker_takes_its_share_of_the_inject_queue),
 		TEST(worker_takes_all_of_its_inbox_beside_a_full_queue),
 		TEST(worker_takes_some_of_the_inject_queue_beside_a_full_queue),
+		TEST(others_run_while_a_long_list_is_turned),
+		TEST(others_run_while_a_long_inbox_is_turned),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
