@@ -10,9 +10,9 @@
  * L2 A woken task waits for a bounded number of polls: the LIFO slot wins at
  *    most LIFO_MAX_POLLS times in a row where anything else is queued, at most
  *    RESUMED_MAX turns and one are resumed or looked behind meanwhile, the inject
- *    queues come first every inject_interval ticks, those of nodes without workers
- *    every other time and by turns, and the local chain, where the inbox goes, has
- *    every other turn.
+ *    queues come first every inject_interval ticks, or sooner until a long list of
+ *    theirs is turned round, those of nodes without workers every other time and by
+ *    turns, and the local chain, where the inbox goes, has every other turn.
  * L3 Timers are looked at whenever the clock is: every tick while those take a
  *    microsecond, and every CLOCK_TICKS_MAX at most while they are so short that
  *    to read it would be a good part of each. Where there are none, and no source is
@@ -184,11 +184,19 @@ take_local(struct core *c)
 	return run_queue_pop_owner(&worker_of(c)->queue);
 }
 
+/* Is a list of what came from outside being turned round, and not done (inject.c, I6)? */
+static bool
+takes_in_parts(const struct worker *w)
+{
+	return inject_has_spilled(&w->node->inject) || inbox_pending(&w->inbox);
+}
+
 /* From outside, though there is work at hand. */
 static __rte_noinline struct task *
 take_first(struct core *c)
 {
-	const struct weir_runtime *rt = worker_of(c)->rt;
+	const struct worker *w = worker_of(c);
+	const struct weir_runtime *rt = w->rt;
 	struct task *t = NULL;
 
 	c->far_first = !c->far_first;
@@ -198,8 +206,13 @@ take_first(struct core *c)
 		t = weir__take_deserted(c);
 	if (t == NULL)
 		t = weir__take_inject(c);
-	if (t != NULL)
+	if (t != NULL) {
 		give_way(c);
+	} else if (unlikely(takes_in_parts(w))) {
+		c->next_inject = core_tick(c) + INJECT_INTERVAL_MIN;
+		if ((int32_t)(c->next_look - c->next_inject) > 0)
+			core_look_at(c, c->next_inject);
+	}
 	return t;
 }
 

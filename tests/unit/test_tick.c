@@ -745,7 +745,11 @@ worker_takes_some_of_the_inject_queue_beside_a_full_queue(void **state)
 #define LONG_FULL (LONG_RING - 2)
 #define LONG_LIST (LONG_FULL + PARTS * CHAIN_STEPS)
 
-/* Turns of one that yields, until the last of the list. */
+#define LONG_INTERVAL 100u
+/* No other look at the inject queues than that of who has nothing else. */
+#define NEVER 100000u
+
+/* Turns of one that is queued again and again, until the last of the list. */
 static struct atomic_u32 turns, seen;
 /* How many there had been when each had its turn. */
 static uint32_t turns_at[LONG_LIST];
@@ -760,6 +764,16 @@ yield_beside_list(struct weir_context *ctx, void *state)
 }
 
 static int
+go_on_beside_list(struct weir_context *ctx, void *state)
+{
+	if (rig_get(&seen) == LONG_LIST)
+		return WEIR_DONE;
+	rig_add(&turns, 1);
+	weir_waker_wake(weir_context_waker(ctx));
+	return WEIR_PENDING;
+}
+
+static int
 note_turns(struct weir_context *ctx, void *state)
 {
 	turns_at[rig_get(&seen)] = rig_get(&turns);
@@ -767,13 +781,21 @@ note_turns(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+static const struct weir_task_ops yields = {
+	.name = "yields",
+	.poll = yield_beside_list,
+};
+
+static const struct weir_task_ops goes_on = {
+	.name = "goes on",
+	.poll = go_on_beside_list,
+};
+
+/* attr: of the tasks of the list. */
 static void
-run_long_list(const struct weir_spawn_attr *attr)
+run_long_list(const struct weir_task_ops *beside, unsigned int inject_interval,
+	      const struct weir_spawn_attr *attr)
 {
-	static const struct weir_task_ops yield_ops = {
-		.name = "yield",
-		.poll = yield_beside_list,
-	};
 	static const struct weir_task_ops note_ops = {
 		.name = "note",
 		.poll = note_turns,
@@ -786,11 +808,10 @@ run_long_list(const struct weir_spawn_attr *attr)
 	rig_set(&seen, 0);
 	rig_options(&o, 1);
 	o.inject_ring_size = LONG_RING;
-	/* No other look at the queue than that of who has nothing else. */
-	o.inject_interval = 100000;
+	o.inject_interval = inject_interval;
 	start(&o);
 	rig_block_some(&blocker, rt, 1u << 0);
-	weir_task_spawn_detached(rt, &yield_ops, NULL, NULL);
+	weir_task_spawn_detached(rt, beside, NULL, NULL);
 	for (i = 0; i < LONG_LIST; i++)
 		weir_task_spawn_detached(rt, &note_ops, NULL, attr);
 	rig_unblock(&blocker);
@@ -802,7 +823,7 @@ run_long_list(const struct weir_spawn_attr *attr)
 static void
 others_run_while_a_long_list_is_turned(void **state)
 {
-	run_long_list(NULL);
+	run_long_list(&yields, NEVER, NULL);
 	assert_in_range(turns_at[LONG_FULL] - turns_at[LONG_FULL - 1],
 			PARTS - 1, PARTS + 1);
 }
@@ -814,8 +835,24 @@ others_run_while_a_long_inbox_is_turned(void **state)
 		.affinity = WEIR_AFFINITY_WORKER,
 	};
 
-	run_long_list(&bound);
+	run_long_list(&yields, NEVER, &bound);
 	assert_in_range(turns_at[0], PARTS, PARTS + 2);
+}
+
+/* L2: not LONG_INTERVAL turns for each part. */
+static void
+parts_of_a_long_list_come_soon(void **state)
+{
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	const uint32_t most = 2 * PARTS + 2 * LONG_INTERVAL;
+
+	run_long_list(&goes_on, LONG_INTERVAL, NULL);
+	assert_in_range(turns_at[LONG_FULL] - turns_at[LONG_FULL - 1],
+			PARTS - 1, most);
+	run_long_list(&goes_on, LONG_INTERVAL, &bound);
+	assert_in_range(turns_at[0], PARTS, most);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
@@ -839,6 +876,7 @@ main(void)
 		TEST(worker_takes_some_of_the_inject_queue_beside_a_full_queue),
 		TEST(others_run_while_a_long_list_is_turned),
 		TEST(others_run_while_a_long_inbox_is_turned),
+		TEST(parts_of_a_long_list_come_soon),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
