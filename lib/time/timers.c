@@ -15,11 +15,11 @@
  *    after `in` is NULL: the task may free it then.
  * T3 `due` is not after the first timer's tick, so a worker that looks at it
  *    before it waits is late for none.
+ * T4 Who fires wakes TIMERS_MOST at once: it has sources to poll, and what it has woken
+ *    to run. Of more that are due, `due` says so.
  */
 
 #include "time/timers.h"
-
-#define BATCH 32
 
 void
 weir__timers_init(struct timers *ts, const struct clock *clock)
@@ -87,13 +87,13 @@ unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now)
 {
 	uint64_t tick = now >> ts->clock->tick_shift;
-	struct weir_waker *waiters[BATCH];
+	struct weir_waker *waiters[TIMERS_BATCH];
 	unsigned int n, i, fired = 0;
 	struct wheel_timer *w;
 
 	do {
 		lock_acquire(&ts->lock);
-		for (n = 0; n < BATCH; n++) {
+		for (n = 0; n < TIMERS_BATCH; n++) {
 			w = wheel_advance(&ts->wheel, tick);
 			if (w == NULL)
 				break;
@@ -105,7 +105,7 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 		for (i = 0; i < n; i++)
 			weir_waker_wake(waiters[i]);
 		fired += n;
-	} while (n == BATCH);
+	} while (n == TIMERS_BATCH && fired < TIMERS_MOST);
 	return fired;
 }
 

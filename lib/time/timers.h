@@ -12,6 +12,16 @@
 #include "time/weir_time.h"
 #include "time/wheel.h"
 
+/*
+ * Timers that are fired with the lock held once, and that are fired at once; tests
+ * shrink both. Smaller: more looks, or takings of the lock. Larger: others wait longer
+ * for the lock, or the sources for their next round.
+ */
+#ifndef TIMERS_MOST
+#define TIMERS_BATCH 32u
+#define TIMERS_MOST 256u
+#endif
+
 /* What the next firing will touch: of a task two lines, and of the wheel one. */
 #define TIMERS_NEXT 3
 
@@ -59,8 +69,8 @@ timers_due(const struct timers *ts, uint64_t now)
 }
 
 /*
- * Wakes whoever waits for a time up to now (cycles of the clock). Returns how
- * many. Any worker.
+ * Wakes those who wait for a time up to now (cycles of the clock), the first TIMERS_MOST
+ * of them. Returns how many. Any worker.
  */
 unsigned int
 weir__timers_fire(struct timers *ts, uint64_t now);

@@ -980,6 +980,56 @@ timers_of_a_stuck_worker_are_fired(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+#define MANY (4 * TIMERS_MOST)
+
+/* How many had been woken when the first of them had its turn. */
+static struct atomic_u32 woken;
+
+static int
+count_woken(struct weir_context *ctx, void *state)
+{
+	int rc = weir_sleep(ctx, state, MS);
+
+	if (rc == 0 && rig_get(&woken) == 0)
+		rig_set(&woken, MANY - worker_of(weir__core)->timers.wheel.n);
+	return rc;
+}
+
+static void
+cancel_sleep(void *state)
+{
+	weir_sleep_cancel(state);
+}
+
+/* T4: they run, and the sources are polled, before all of them are woken. */
+static void
+many_timers_of_one_time_are_fired_in_parts(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "one of many",
+		.state_size = sizeof(struct weir_sleep),
+		.poll = count_woken,
+		.drop = cancel_sleep,
+	};
+	const struct weir_spawn_attr attr = { .affinity =
+						      WEIR_AFFINITY_WORKER };
+	struct weir_join *joins[MANY];
+	unsigned int i;
+
+	rig_set(&woken, 0);
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	for (i = 0; i < MANY; i++) {
+		joins[i] = weir_task_spawn(rig.rt, &ops, NULL, &attr);
+		assert_non_null(joins[i]);
+	}
+	rig_wait_until(rig_timers(rig.rt) == MANY);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+	/* Maybe another look comes before that turn. */
+	assert_in_range(rig_get(&woken), TIMERS_MOST, 2 * TIMERS_MOST);
+}
+
 static int
 start(void **state)
 {
@@ -1020,6 +1070,7 @@ main(void)
 		RIG_TEST(timers_follow_a_worker_that_retires, 2),
 		RIG_TESTS(sleeping_workers_wake_for_timers),
 		RIG_TEST(timers_of_a_stuck_worker_are_fired, 2),
+		RIG_TEST(many_timers_of_one_time_are_fired_in_parts, 1),
 	};
 
 	return cmocka_run_group_tests(tests, start, unit_eal_teardown);
