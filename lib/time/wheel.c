@@ -13,7 +13,8 @@
  * Timers that lie far apart in memory take long to move, and those of a tick
  * that has come must not wait for them. A level's next slot is within reach of
  * the level below as a whole, since that has two turns: it is open. Its timers
- * move down a few at a time until the wheel comes to it.
+ * move down a few at a time until the wheel comes to it, and those that are left then
+ * in larger parts.
  *
  * Empty slots are skipped by bitmaps: time that passes costs nothing. Nor does
  * their memory, which is not touched before a timer comes.
@@ -32,8 +33,6 @@
  *    level, or before the other in their slot. So what moves down does so from
  *    the end, and to the front.
  */
-
-#include <limits.h>
 
 #include "time/wheel.h"
 
@@ -284,8 +283,11 @@ first_comes_at(const struct wheel *w, unsigned int level, uint64_t *slot)
 					    WHEEL_NEVER;
 }
 
-/* What is to be done by `now` on a level above 0 when at[level] has come. */
-static void
+/*
+ * What is to be done by `now` on a level above 0 when at[level] has come. False: the
+ * slot begins by then, and more of it is to move before the wheel can go on.
+ */
+static bool
 tend(struct wheel *w, unsigned int level, uint64_t now)
 {
 	uint64_t slot = slot_at(w->now, level) + 1, begins;
@@ -296,16 +298,19 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 	/* A bound that was too early: others may come first. */
 	if (comes > told) {
 		look_at(w, level, comes);
-		return;
+		return true;
 	}
 	w->now = RTE_MAX(w->now, comes);
 	begins = slot << WHEEL_BITS * level;
-	move_down(w, level, slot, now < begins ? CHORE_TIMERS : UINT_MAX);
-	if (w->open & 1u << level)
-		comes = now + RTE_MIN(begins - now, CHORE_TICKS);
-	else
-		comes = first_comes_at(w, level, &slot);
-	look_at(w, level, comes);
+	move_down(w, level, slot, now < begins ? CHORE_TIMERS : WHEEL_MOST);
+	if (!(w->open & 1u << level)) {
+		look_at(w, level, first_comes_at(w, level, &slot));
+		return true;
+	}
+	look_at(w, level,
+		now < begins ? now + RTE_MIN(begins - now, CHORE_TICKS) :
+			       begins);
+	return now < begins;
 }
 
 /* The first timer of level 0 when at[0] has come; NULL: that was too early. */
@@ -334,7 +339,8 @@ weir__wheel_advance(struct wheel *w, uint64_t now)
 	while (w->next <= now) {
 		/* Of two levels, the higher comes first (W1). */
 		if (w->above <= w->at[0]) {
-			tend(w, w->level, now);
+			if (!tend(w, w->level, now))
+				return NULL;
 			continue;
 		}
 		t = take_due(w);

@@ -20,6 +20,14 @@
 #ifndef WHEEL_BITS
 #define WHEEL_BITS 10
 #endif
+/*
+ * Timers of a slot that has come which one advance moves down, each out of memory that
+ * has long not been touched; tests shrink it. Smaller: a full slot takes more looks.
+ * Larger: whoever looks comes later to what else there is.
+ */
+#ifndef WHEEL_MOST
+#define WHEEL_MOST 256u
+#endif
 #define WHEEL_TURN (1u << WHEEL_BITS)
 #define WHEEL_SLOTS (2 * WHEEL_TURN)
 /* The last one reaches as far as there are ticks. */
@@ -89,8 +97,9 @@ weir__wheel_advance(struct wheel *w, uint64_t now);
 
 /*
  * Takes a timer that is due by `now`, or NULL when there is none left; only then
- * has the wheel come to `now`. Those of a tick come in the order in which they
- * were inserted.
+ * has the wheel come to `now`. Or NULL when others are to be moved first, of which
+ * each call moves WHEEL_MOST: wheel_next() is not after `now` then. Those of a tick
+ * come in the order in which they were inserted.
  */
 static inline struct wheel_timer *
 wheel_advance(struct wheel *w, uint64_t now)

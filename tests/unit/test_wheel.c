@@ -58,6 +58,18 @@ remove_timer(unsigned int i)
 	timers[i].turn = 0;
 }
 
+/* The next that is due, also where others have to move first. */
+static struct wheel_timer *
+take_due(uint64_t now)
+{
+	struct wheel_timer *t;
+
+	do
+		t = wheel_advance(&wheel, now);
+	while (t == NULL && wheel_next(&wheel) <= now);
+	return t;
+}
+
 /* Everything that is due by now comes, in order, and nothing else does. */
 static void
 advance(uint64_t now, uint64_t before)
@@ -67,7 +79,7 @@ advance(uint64_t now, uint64_t before)
 	struct wheel_timer *t;
 	unsigned int i;
 
-	while ((t = wheel_advance(&wheel, now)) != NULL) {
+	while ((t = take_due(now)) != NULL) {
 		i = (unsigned int)((char *)t - (char *)timers) /
 		    sizeof(timers[0]);
 		assert_true(timers[i].turn != 0);
@@ -260,7 +272,7 @@ crowds_come_when_they_are_due(void **state)
 				   begin + 1 + rand_below(&r, 300000));
 	while (left > 0) {
 		now += 1 + rand_below(&r, 200);
-		while ((t = wheel_advance(&wheel, now)) != NULL) {
+		while ((t = take_due(now)) != NULL) {
 			assert_true(t->due > last && t->due <= now);
 			left--;
 		}
@@ -287,7 +299,7 @@ a_crowd_comes_where_another_slot_opens(void **state)
 	weir__wheel_insert(&wheel, &far, begins + turn);
 	while (left > 0) {
 		now = RTE_MAX(now + 1, RTE_MIN(wheel_next(&wheel), begins - 1));
-		for (; (t = wheel_advance(&wheel, now)) != NULL; left--)
+		for (; (t = take_due(now)) != NULL; left--)
 			assert_int_equal(t->due, now);
 	}
 	assert_ptr_equal(wheel_advance(&wheel, begins + turn), &far);
@@ -317,6 +329,38 @@ a_crowd_moves_down_bit_by_bit(void **state)
 	assert_in_range(most, 1, 32);
 }
 
+/* Time has jumped to where they are due. Those before them have not to wait. */
+static void
+a_slot_that_has_come_moves_down_in_parts(void **state)
+{
+	static struct wheel_timer crowd[4 * WHEEL_MOST];
+	const uint64_t due = 5 * WHEEL_TURN + 1;
+	struct wheel_timer early, *t;
+	unsigned int i, left, parts = 1;
+
+	weir__wheel_init(&wheel, 0);
+	weir__wheel_insert(&wheel, &early, 10);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i], due);
+	assert_ptr_equal(wheel_advance(&wheel, due + 1), &early);
+	for (; (t = wheel_advance(&wheel, due + 1)) == NULL; parts++) {
+		assert_true(wheel_next(&wheel) <= due);
+		/* As one before them goes, another moves. */
+		left = RTE_DIM(crowd) - parts * WHEEL_MOST - (parts - 1);
+		assert_int_equal(on_level(1), left);
+		/* One that comes meanwhile, and is late. */
+		weir__wheel_insert(&wheel, &early, due - 10);
+		assert_ptr_equal(wheel_advance(&wheel, due + 1), &early);
+	}
+	assert_int_equal(parts, 4);
+	for (i = 0; i < RTE_DIM(crowd); i++) {
+		assert_ptr_equal(t, &crowd[i]);
+		t = wheel_advance(&wheel, due + 1);
+	}
+	assert_null(t);
+	assert_true(wheel_next(&wheel) == WHEEL_NEVER);
+}
+
 static void
 take_empties_a_wheel(void **state)
 {
@@ -342,6 +386,7 @@ main(void)
 		cmocka_unit_test(crowds_come_when_they_are_due),
 		cmocka_unit_test(a_crowd_comes_where_another_slot_opens),
 		cmocka_unit_test(a_crowd_moves_down_bit_by_bit),
+		cmocka_unit_test(a_slot_that_has_come_moves_down_in_parts),
 		cmocka_unit_test(take_empties_a_wheel),
 	};
 
