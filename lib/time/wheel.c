@@ -148,19 +148,16 @@ comes_at(unsigned int level, uint64_t slot)
 }
 
 /*
- * Puts it where it belongs, in front of its slot's others or behind them. A slot's
+ * Puts it on that level, in front of its slot's others or behind them. A slot's
  * first comes without a look at the head, which has long not been touched.
  */
 static __rte_always_inline void
-put(struct wheel *w, struct wheel_timer *t, bool in_front)
+put(struct wheel *w, struct wheel_timer *t, unsigned int level, bool in_front)
 {
-	uint64_t due = RTE_MAX(t->due, w->now), slot;
-	unsigned int level = level_of(w->now, due), i;
-	struct list_link *head;
+	uint64_t slot = slot_at(RTE_MAX(t->due, w->now), level);
+	unsigned int i = slot % WHEEL_SLOTS;
+	struct list_link *head = slot_list(w, level, slot);
 
-	slot = slot_at(due, level);
-	i = slot % WHEEL_SLOTS;
-	head = slot_list(w, level, slot);
 	if (!slot_used(w, level, slot)) {
 		w->used[level][i / 64] |= UINT64_C(1) << i % 64;
 		w->words[level] |= UINT64_C(1) << i / 64;
@@ -184,7 +181,7 @@ void
 weir__wheel_put_back(struct wheel *w, struct wheel_timer *t)
 {
 	w->n++;
-	put(w, t, false);
+	put(w, t, level_of(w->now, RTE_MAX(t->due, w->now)), false);
 }
 
 /* W2. `at` and what follows from it stay: too early does no harm (W3). */
@@ -246,7 +243,10 @@ timer_of(struct list_link *l)
 	return container_of(l, struct wheel_timer, link);
 }
 
-/* Moves timers of an open slot to lower levels, n at most. */
+/*
+ * Moves timers of an open slot to the level below, n at most. Not further, also if they
+ * could: one that was inserted later may be there (W5).
+ */
 static __rte_always_inline void
 move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 {
@@ -255,7 +255,7 @@ move_down(struct wheel *w, unsigned int level, uint64_t slot, unsigned int n)
 	for (; n > 0 && slot_used(w, level, slot); n--) {
 		t = timer_of(slot_list(w, level, slot)->prev);
 		take_off(w, t, level, slot);
-		put(w, t, true);
+		put(w, t, level - 1, true);
 	}
 	if (slot_used(w, level, slot))
 		w->open |= 1u << level;
@@ -382,7 +382,8 @@ weir__wheel_take(struct wheel *w)
 	struct wheel_timer *t;
 	uint64_t slot;
 
-	for (level = 0; level < WHEEL_LEVELS; level++) {
+	/* W5: of those of a tick, the first. */
+	for (level = WHEEL_LEVELS; level-- > 0;) {
 		slot = slot_at(w->now, level);
 		if (!first_used(w, level, &slot))
 			continue;

@@ -132,7 +132,10 @@ wheel_next(const struct wheel *w)
 	return w->next;
 }
 
-/* Takes any timer, or NULL for an empty wheel. */
+/*
+ * Takes a timer, whatever its tick, or NULL for an empty wheel. Those of a tick come in
+ * the order in which they were inserted.
+ */
 struct wheel_timer *
 weir__wheel_take(struct wheel *w);
 

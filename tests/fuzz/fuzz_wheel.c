@@ -13,8 +13,8 @@
 /* Another target has more slots (fuzz_wheel_words.c). */
 #ifndef WHEEL_BITS
 #define WHEEL_BITS 2
-#define WHEEL_MOST 3u
 #endif
+#define WHEEL_MOST 3u
 #include "time/wheel.c"
 
 #define TIMERS 64
@@ -85,7 +85,7 @@ advance(uint64_t to)
 {
 	struct wheel_timer *t;
 	uint64_t due, last = 0;
-	unsigned int i, first;
+	unsigned int i, first, last_order = 0;
 
 	while ((t = wheel_advance(&wheel, to)) != NULL ||
 	       wheel_next(&wheel) <= to) {
@@ -95,8 +95,10 @@ advance(uint64_t to)
 		fuzz_check(i < TIMERS && model[i].in && model[i].due <= to);
 		/* Those that were late when they came are due at once. */
 		due = RTE_MAX(model[i].due, now);
-		fuzz_check(due >= last);
+		fuzz_check(due > last ||
+			   (due == last && model[i].order >= last_order));
 		last = due;
+		last_order = model[i].order;
 		model[i].in = false;
 	}
 	now = to;

@@ -361,6 +361,44 @@ a_slot_that_has_come_moves_down_in_parts(void **state)
 	assert_true(wheel_next(&wheel) == WHEEL_NEVER);
 }
 
+/*
+ * W5: an older timer is on the way down from level 2 while a younger one of its tick is
+ * on level 1. The wheel goes `step` ticks at a time, or to its end.
+ */
+static void
+expect_order(uint64_t step)
+{
+	static struct wheel_timer crowd[2 * WHEEL_MOST + 10];
+	const uint64_t turn = UINT64_C(1) << 2 * WHEEL_BITS;
+	const uint64_t due = 2 * turn + 1, end = due + WHEEL_TURN;
+	uint64_t now = turn - 10 * WHEEL_TURN;
+	struct wheel_timer younger, *t;
+	unsigned int i, n = 0;
+
+	weir__wheel_init(&wheel, 0);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i], due);
+	wheel_catch_up(&wheel, now);
+	weir__wheel_insert(&wheel, &younger, due);
+	while (now < end) {
+		now = RTE_MIN(now + step, end);
+		while ((t = take_due(now)) != NULL) {
+			assert_ptr_equal(t, n < RTE_DIM(crowd) ? &crowd[n] :
+								 &younger);
+			n++;
+		}
+	}
+	assert_int_equal(n, RTE_DIM(crowd) + 1);
+}
+
+static void
+timers_of_a_tick_keep_their_order_on_the_way_down(void **state)
+{
+	expect_order(UINT64_MAX / 2);
+	expect_order(WHEEL_TURN);
+	expect_order(WHEEL_TURN / 3);
+}
+
 static void
 take_empties_a_wheel(void **state)
 {
@@ -370,7 +408,7 @@ take_empties_a_wheel(void **state)
 	weir__wheel_init(&wheel, 7);
 	for (i = 0; i < RTE_DIM(t); i++)
 		weir__wheel_insert(&wheel, &t[i], UINT64_C(1) << 20 * i);
-	for (i = 0; i < RTE_DIM(t); i++)
+	for (i = RTE_DIM(t); i-- > 0;)
 		assert_ptr_equal(weir__wheel_take(&wheel), &t[i]);
 	assert_null(weir__wheel_take(&wheel));
 	assert_int_equal(wheel.n, 0);
@@ -387,6 +425,8 @@ main(void)
 		cmocka_unit_test(a_crowd_comes_where_another_slot_opens),
 		cmocka_unit_test(a_crowd_moves_down_bit_by_bit),
 		cmocka_unit_test(a_slot_that_has_come_moves_down_in_parts),
+		cmocka_unit_test(
+			timers_of_a_tick_keep_their_order_on_the_way_down),
 		cmocka_unit_test(take_empties_a_wheel),
 	};
 
