@@ -56,6 +56,13 @@ weir__inbox_take_owner(struct inbox *b, struct task_chain *to);
 unsigned int
 weir__inbox_take_any(struct inbox *b, struct task_chain *to);
 
+/* Has the last take left some to be turned round (B4)? The worker's driver. */
+static inline bool
+inbox_turns(const struct inbox *b)
+{
+	return b->unturned != NULL;
+}
+
 /* Is there anything to take? The worker's driver; not once it is closed. */
 static inline bool
 inbox_pending(const struct inbox *b)
@@ -65,7 +72,7 @@ inbox_pending(const struct inbox *b)
 	/* Who asks will take it: its line comes meanwhile. */
 	if (top != NULL)
 		rte_prefetch0(top);
-	return top != NULL || b->unturned != NULL;
+	return top != NULL || inbox_turns(b);
 }
 
 /* Entries, as far as they are counted (B3); at once old. Any thread. */

@@ -21,16 +21,16 @@
  *    that race with the change, and for a popper that meets it.
  * I3 Where something is spilled and its push is over, whoever looks sees it on the
  *    list or that there is a stash, also while a popper carries it from one to the
- *    other. What is seen there can be popped: nobody waits for a pusher that was
- *    preempted.
+ *    other. What is seen there can be popped, if not at once (I6): nobody waits for a
+ *    pusher that was preempted.
  * I4 What is pushed while the queue is being finished is dropped either by
  *    finish or by its pusher.
  * I5 Spilled entries are counted after their push and after their pop, each on a
  *    line that nobody waits for, so that a push is but one change of what the
  *    popper watches. The difference is late, and may be below zero for a moment.
- * I6 A pop turns CHAIN_STEPS batches round at most: its worker has sources to poll, and
- *    others wait for the lock. Before the oldest is reached it gives nothing, and the
- *    next one goes on.
+ * I6 A pop turns CHAIN_STEPS batches round at most: its worker has sources to poll.
+ *    Before the oldest is reached it gives nothing, and the next one goes on. One thread
+ *    at a time is enough for that; others do not wait for it.
  */
 
 #include <errno.h>
@@ -52,7 +52,7 @@ weir__inject_init(struct inject *q, const char *name, unsigned int size,
 	atomic_ptr_store(&q->spill, NULL, RELAXED);
 	atomic_u64_store(&q->pushed, 0, RELAXED);
 	lock_init(&q->stash_lock);
-	atomic_u32_store(&q->stashed, 0, RELAXED);
+	atomic_u32_store(&q->stashed, INJECT_NO_STASH, RELAXED);
 	atomic_u64_store(&q->popped, 0, RELAXED);
 	q->stash = NULL;
 	q->unturned = NULL;
@@ -139,13 +139,16 @@ static void
 drain(struct inject *q)
 {
 	struct task *tasks[CHUNK];
-	unsigned int i, n;
+	unsigned int i, n, spins = 0;
 
-	do {
-		n = weir__inject_pop(q, tasks, CHUNK);
+	while ((n = weir__inject_pop(q, tasks, CHUNK)) > 0 ||
+	       inject_has_spilled(q)) {
 		for (i = 0; i < n; i++)
 			weir__task_drop_notification(tasks[i]);
-	} while (n > 0 || inject_has_spilled(q)); /* I6 */
+		/* I6: maybe another is at it. */
+		if (n == 0)
+			lock_rest(&spins);
+	}
 }
 
 /* One end of the ring: where it is, and how many have moved it. */
@@ -214,7 +217,7 @@ weir__inject_push(struct inject *q, struct task *const *tasks, unsigned int n)
 static struct task *
 take_spill(struct inject *q)
 {
-	atomic_u32_store(&q->stashed, 1, RELAXED);
+	atomic_u32_store(&q->stashed, INJECT_STASHED, RELAXED);
 	/* [inject:A1], and [inject:A2]: who sees it empty sees the store above. */
 	return atomic_ptr_exchange(&q->spill, NULL, ACQ_REL);
 }
@@ -244,13 +247,20 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 	unsigned int i;
 	bool ready;
 
-	lock_acquire(&q->stash_lock);
+	if (!inject_turns(q))
+		lock_acquire(&q->stash_lock);
+	else if (!lock_take(&q->stash_lock))
+		return 0;
 	ready = (q->stash != NULL && q->unturned == NULL) || refill_stash(q);
 	for (i = 0; ready && i < n && q->stash != NULL; i++) {
 		tasks[i] = q->stash;
 		q->stash = tasks[i]->next;
 	}
-	atomic_u32_store(&q->stashed, q->stash != NULL, RELAXED);
+	atomic_u32_store(&q->stashed,
+			 !ready		  ? INJECT_TURNING :
+			 q->stash != NULL ? INJECT_STASHED :
+					    INJECT_NO_STASH,
+			 RELAXED);
 	atomic_u64_add_owner(&q->popped, i);
 	lock_release(&q->stash_lock);
 	return i;

@@ -20,6 +20,12 @@ enum inject_state {
 	INJECT_FINISHED, /* nobody pops any more */
 };
 
+enum inject_stash {
+	INJECT_NO_STASH,
+	INJECT_STASHED, /* something is in the stash, or about to be */
+	INJECT_TURNING, /* but some of it is to be turned round first (I6) */
+};
+
 struct inject {
 	/* Read by all, written by shutdown. */
 	struct rte_ring *ring;
@@ -33,8 +39,7 @@ struct inject {
 
 	/* Written by poppers of the list. */
 	struct lock stash_lock weir_cache_aligned;
-	struct atomic_u32
-		stashed; /* something is in the stash, or about to be */
+	struct atomic_u32 stashed; /* enum inject_stash */
 	struct atomic_u64 popped;
 	/* With the lock: a chain, oldest first. */
 	struct task *stash;
@@ -73,7 +78,15 @@ inject_has_spilled(const struct inject *q)
 	/* Who asks will take it: its line comes meanwhile. */
 	if (top != NULL)
 		rte_prefetch0(top);
-	return top != NULL || atomic_u32_load(&q->stashed, RELAXED) != 0;
+	return top != NULL ||
+	       atomic_u32_load(&q->stashed, RELAXED) != INJECT_NO_STASH;
+}
+
+/* Has the last pop left some to be turned round (I6)? At once old. Any thread. */
+static inline bool
+inject_turns(const struct inject *q)
+{
+	return atomic_u32_load(&q->stashed, RELAXED) == INJECT_TURNING;
 }
 
 /* Is there anything to pop? At once old. Any thread. */

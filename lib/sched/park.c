@@ -185,6 +185,9 @@ pause_until_next_poll(struct core *c)
 {
 	const struct weir_runtime *rt = worker_of(c)->rt;
 
+	/* The poll has moved only a part of a slot of the wheel: it goes on. */
+	if (unlikely(worker_timers_due(worker_of(c), c->last_poll)))
+		return;
 	weir__pause(rt->power_pause, c->last_poll + rt->max_poll_gap / 2);
 }
 

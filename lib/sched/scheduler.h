@@ -622,20 +622,26 @@ count_busy(struct core *c, uint64_t now)
 void
 weir__poll_sources(struct core *c, uint64_t now, bool idle);
 
+/* Is there something to be done about a worker's timers? now: TSC. Any thread. */
+static inline bool
+worker_timers_due(const struct worker *w, uint64_t now)
+{
+	/* Without timers, no look at the clock. */
+	return unlikely(timers_any(&w->timers)) &&
+	       unlikely(timers_due(&w->timers, clock_at(w->timers.clock, now)));
+}
+
 /*
- * Wakes those whose time has come on a worker, and adds how many to *fired. now:
- * TSC. False if there was nothing to do about timers. Any worker.
+ * Wakes those whose time has come on a worker, or the first of them if they are many,
+ * and adds how many to *fired. now: TSC. False if there was nothing to do about timers.
+ * Any worker.
  */
 static inline bool
 fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 {
-	/* Without timers, no look at the clock. */
-	if (likely(!timers_any(&w->timers)))
+	if (likely(!worker_timers_due(w, now)))
 		return false;
-	now = clock_at(w->timers.clock, now);
-	if (likely(!timers_due(&w->timers, now)))
-		return false;
-	*fired += weir__timers_fire(&w->timers, now);
+	*fired += weir__timers_fire(&w->timers, clock_at(w->timers.clock, now));
 	return true;
 }
 

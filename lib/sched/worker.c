@@ -184,11 +184,26 @@ take_local(struct core *c)
 	return run_queue_pop_owner(&worker_of(c)->queue);
 }
 
-/* Is a list of what came from outside being turned round, and not done (inject.c, I6)? */
+/* Is a long list of what others sent here being turned round (inject.c, I6)? */
 static bool
-takes_in_parts(const struct worker *w)
+turns_lists(const struct worker *w)
 {
-	return inject_has_spilled(&w->node->inject) || inbox_pending(&w->inbox);
+	return inject_turns(&w->node->inject) || inbox_turns(&w->inbox);
+}
+
+/* The same of what was sent to nodes without workers (G5). */
+static bool
+turns_deserted(const struct weir_runtime *rt)
+{
+	unsigned int i;
+
+	if (likely(atomic_u32_load(&rt->deserted, RELAXED) == 0))
+		return false;
+	for (i = 0; i < rt->nb_nodes; i++)
+		if (idle_workers(&rt->nodes[i]->idle) == 0 &&
+		    inject_turns(&rt->nodes[i]->inject))
+			return true;
+	return false;
 }
 
 /* From outside, though there is work at hand. */
@@ -206,9 +221,9 @@ take_first(struct core *c)
 		t = weir__take_deserted(c);
 	if (t == NULL)
 		t = weir__take_inject(c);
-	if (t != NULL) {
+	if (t != NULL)
 		give_way(c);
-	} else if (unlikely(takes_in_parts(w))) {
+	if (unlikely(turns_lists(w) || turns_deserted(rt))) {
 		c->next_inject = core_tick(c) + INJECT_INTERVAL_MIN;
 		if ((int32_t)(c->next_look - c->next_inject) > 0)
 			core_look_at(c, c->next_inject);
@@ -671,7 +686,10 @@ look_around(struct core *c)
 		maintain_now(c);
 		t = take_local(c);
 	}
-	if (t == NULL && !c->searching && weir__linger(c))
+	/* It goes on with that: it has something to do of its own. */
+	if (t == NULL && !c->searching && turns_lists(worker_of(c)))
+		t = NULL;
+	else if (t == NULL && !c->searching && weir__linger(c))
 		t = take_waited(c);
 	else if (t == NULL)
 		t = search_or_park(c);

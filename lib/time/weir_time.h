@@ -9,7 +9,8 @@
  *
  * Times are nanoseconds since the runtime was created. They come from the TSC;
  * a wait ends at its time or up to about a microsecond and the worker's gap
- * between two polls later, and never before.
+ * between two polls later, and never before. Of some hundreds that end at once on one
+ * worker, the rest come with its next looks at the clock.
  */
 
 #include <weir_common.h>

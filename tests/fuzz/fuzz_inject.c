@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#include "queue/inject.h"
+#define CHAIN_STEPS 3u
+#include "queue/inject.c"
 
 #define TASKS 1024
 #define BURST_MAX 80 /* more than a push handles at once */
