@@ -116,6 +116,7 @@ FUZZ = {
 TSAN = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:history_size=7:"
                     f"suppressions='{os.path.abspath('tests/tsan.supp')}'",
+    "LD_PRELOAD": os.path.abspath("build-tsan/tests/used_drivers.so"),
 }
 
 # Some kernels pick random addresses where the thread sanitizer, or the address
