@@ -87,6 +87,13 @@ lock_try_blind(struct lock *l)
 	return atomic_u32_load(&l->waiting, RELAXED) == 0 && lock_take(l);
 }
 
+/* Has anybody got it? At once old. */
+static inline bool
+lock_is_held(const struct lock *l)
+{
+	return atomic_u32_load(&l->held, RELAXED) != 0;
+}
+
 static inline void
 lock_acquire(struct lock *l)
 {

@@ -226,19 +226,35 @@ take_spill(struct inject *q)
 static bool
 refill_stash(struct inject *q)
 {
-	struct task *first = q->unturned, *last;
+	struct task *unturned = q->unturned, *stash = q->stash, *last, *first;
 	unsigned int i;
 
-	if (first == NULL)
-		first = take_spill(q);
-	for (i = 0; i < CHAIN_STEPS && first != NULL; i++) {
+	if (unturned == NULL)
+		unturned = take_spill(q);
+	for (i = 0; i < CHAIN_STEPS && unturned != NULL; i++) {
+		first = unturned;
 		last = last_of(first);
-		q->unturned = last->next;
-		last->next = q->stash;
-		q->stash = first;
-		first = q->unturned;
+		unturned = last->next;
+		last->next = stash;
+		stash = first;
 	}
-	return first == NULL;
+	q->unturned = unturned;
+	q->stash = stash;
+	return unturned == NULL;
+}
+
+/* False: somebody is turning the list round (I6). */
+static bool
+take_stash(struct inject *q)
+{
+	unsigned int spins = 0;
+
+	while (!lock_grab(&q->stash_lock)) {
+		if (inject_turns(q))
+			return false;
+		lock_rest(&spins);
+	}
+	return true;
 }
 
 static unsigned int
@@ -247,9 +263,7 @@ pop_spill(struct inject *q, struct task **tasks, unsigned int n)
 	unsigned int i;
 	bool ready;
 
-	if (!inject_turns(q))
-		lock_acquire(&q->stash_lock);
-	else if (!lock_take(&q->stash_lock))
+	if (!take_stash(q))
 		return 0;
 	ready = (q->stash != NULL && q->unturned == NULL) || refill_stash(q);
 	for (i = 0; ready && i < n && q->stash != NULL; i++) {

@@ -89,6 +89,13 @@ inject_turns(const struct inject *q)
 	return atomic_u32_load(&q->stashed, RELAXED) == INJECT_TURNING;
 }
 
+/* And is nobody at it? */
+static inline bool
+inject_wants_turning(const struct inject *q)
+{
+	return inject_turns(q) && !lock_is_held(&q->stash_lock);
+}
+
 /* Is there anything to pop? At once old. Any thread. */
 static inline bool
 inject_pending(const struct inject *q)

@@ -271,23 +271,30 @@ end_wait(struct core *c, uint64_t begin)
 	tell_of_queued(c);
 }
 
-/* Looks after those who are stuck, when it is time. True: there is something to run. */
+/*
+ * Looks after those who are stuck, when it is time. True: there is something to run, or
+ * more to be done for them.
+ */
 static bool
 rescue_others(struct core *c)
 {
 	const struct weir_runtime *rt = worker_of(c)->rt;
+	bool left = false;
 
 	if (likely(c->now < c->rescue_near && c->now < c->rescue_far))
 		return false;
 	if (c->now >= c->rescue_near) {
-		weir__rescue_neighbours(c);
-		c->rescue_near = c->now + rt->max_poll_gap;
+		left = weir__rescue_neighbours(c);
+		if (likely(!left))
+			c->rescue_near = c->now + rt->max_poll_gap;
 	}
 	if (c->now >= c->rescue_far) {
-		weir__rescue_far(c);
-		c->rescue_far = c->now + rt->cross_node_age;
+		if (likely(!weir__rescue_far(c)))
+			c->rescue_far = c->now + rt->cross_node_age;
+		else
+			left = true;
 	}
-	return has_tasks(c);
+	return left || has_tasks(c);
 }
 
 /* Q9. NULL: there is none that it could watch. */
@@ -433,7 +440,7 @@ weir__park(struct core *c)
 	rescue_others(c);
 	/*
 	 * Who is quiet has just looked: what it would see now is a push that is half
-	 * done, whose task cannot be taken yet.
+	 * done, whose task cannot be taken yet, or the rest of a long list.
 	 */
 	told = !worker_is_quiet(w) && is_told(w);
 	while (!told && !poll_waiting(c, NULL)) {
@@ -444,14 +451,14 @@ weir__park(struct core *c)
 			pause = RTE_MIN(2 * pause, rt->recheck_max);
 			recheck = c->last_poll + pause;
 		}
-		/* Who was rescued has waited for long enough. */
-		if (rescue_others(c))
-			continue;
-		/* Q7: once, since it may change at any time. */
-		park = policy_now(c);
-		if (worker_is_quiet(w) && park == WEIR_PARK_INTERRUPT)
-			say_asleep(c);
-		rest(c, park);
+		/* Who was rescued has waited for long enough: no rest. */
+		if (likely(!rescue_others(c))) {
+			/* Q7: once, since it may change at any time. */
+			park = policy_now(c);
+			if (worker_is_quiet(w) && park == WEIR_PARK_INTERRUPT)
+				say_asleep(c);
+			rest(c, park);
+		}
 		told = is_told(w);
 	}
 	get_up(c, told);

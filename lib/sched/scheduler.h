@@ -571,9 +571,10 @@ bool
 weir__work_pending(const struct worker *w);
 unsigned int
 weir__worth_taking(const struct node *node);
-void
+/* True: of somebody's timers that are due, a part was done. */
+bool
 weir__rescue_neighbours(struct core *c);
-void
+bool
 weir__rescue_far(struct core *c);
 /* Whom a worker asks for work, and wakes first. Once all workers are there. */
 void

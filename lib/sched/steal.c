@@ -332,47 +332,56 @@ weir__work_pending(const struct worker *w)
 	return false;
 }
 
-/* Polls the sources of the i-th victim, and fires its timers, if it is stuck. */
-static void
+/*
+ * Polls the sources of the i-th victim, and fires its timers, if it is stuck. True: that
+ * was a part of them.
+ */
+static bool
 rescue(struct core *c, unsigned int i, uint64_t limit)
 {
 	struct worker *w = worker_of(c);
 	struct worker *v = w->rt->workers[w->victims[i]];
 	unsigned int ready;
+	bool left;
 
 	if (!worker_is_stuck(v, limit))
-		return;
+		return false;
 	ready = weir__source_set_rescue(&v->sources, c->now);
-	fire_timers(v, c->now, &ready);
+	left = fire_timers(v, c->now, &ready) && worker_timers_due(v, c->now);
 	if (ready > 0)
 		counter_add(&w->counters, rescues, ready);
+	return left;
 }
 
 /*
  * Polls the sources of workers on this node that have not come to it: their
  * packets would be lost. (ZygOS, SOSP '17, and Caladan, OSDI '20, do this.)
  */
-void
+bool
 weir__rescue_neighbours(struct core *c)
 {
 	const struct worker *w = worker_of(c);
+	bool left = false;
 	unsigned int i;
 
 	for (i = 0; i < w->nb_near; i++)
-		rescue(c, i, 2 * w->rt->max_poll_gap);
+		left |= rescue(c, i, 2 * w->rt->max_poll_gap);
+	return left;
 }
 
 /* V4: the same for other nodes', who may have no neighbour that does. */
-void
+bool
 weir__rescue_far(struct core *c)
 {
 	const struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	uint64_t limit = RTE_MAX(2 * rt->max_poll_gap, rt->cross_node_age);
+	bool left = false;
 	unsigned int i;
 
 	for (i = w->nb_near; i + 1 < rt->nb_workers; i++)
-		rescue(c, i, limit);
+		left |= rescue(c, i, limit);
+	return left;
 }
 
 void

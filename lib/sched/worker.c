@@ -184,11 +184,11 @@ take_local(struct core *c)
 	return run_queue_pop_owner(&worker_of(c)->queue);
 }
 
-/* Is a long list of what others sent here being turned round (inject.c, I6)? */
+/* Is more of a long list of what others sent here to be turned round (inject.c, I6)? */
 static bool
 turns_lists(const struct worker *w)
 {
-	return inject_turns(&w->node->inject) || inbox_turns(&w->inbox);
+	return inject_wants_turning(&w->node->inject) || inbox_turns(&w->inbox);
 }
 
 /* The same of what was sent to nodes without workers (G5). */
@@ -201,7 +201,7 @@ turns_deserted(const struct weir_runtime *rt)
 		return false;
 	for (i = 0; i < rt->nb_nodes; i++)
 		if (idle_workers(&rt->nodes[i]->idle) == 0 &&
-		    inject_turns(&rt->nodes[i]->inject))
+		    inject_wants_turning(&rt->nodes[i]->inject))
 			return true;
 	return false;
 }
@@ -686,9 +686,9 @@ look_around(struct core *c)
 		maintain_now(c);
 		t = take_local(c);
 	}
-	/* It goes on with that: it has something to do of its own. */
+	/* It goes on with that, behind a look at the clock each time. */
 	if (t == NULL && !c->searching && turns_lists(worker_of(c)))
-		t = NULL;
+		core_look_at(c, core_tick(c) + 1);
 	else if (t == NULL && !c->searching && weir__linger(c))
 		t = take_waited(c);
 	else if (t == NULL)

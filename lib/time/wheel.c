@@ -285,7 +285,8 @@ first_comes_at(const struct wheel *w, unsigned int level, uint64_t *slot)
 
 /*
  * What is to be done by `now` on a level above 0 when at[level] has come. False: the
- * slot begins by then, and more of it is to move before the wheel can go on.
+ * slot begins by then, and more of it is to move before the wheel can go on, which has
+ * come to it.
  */
 static bool
 tend(struct wheel *w, unsigned int level, uint64_t now)
@@ -310,7 +311,7 @@ tend(struct wheel *w, unsigned int level, uint64_t now)
 	look_at(w, level,
 		now < begins ? now + RTE_MIN(begins - now, CHORE_TICKS) :
 			       begins);
-	return now < begins;
+	return now < begins || w->at[0] < begins;
 }
 
 /* The first timer of level 0 when at[0] has come; NULL: that was too early. */

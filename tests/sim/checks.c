@@ -277,7 +277,7 @@ check_forwarded(unsigned int rt, const struct worker *w)
 	struct place_state *p = &places[rt][w->index];
 
 	if (peek32(&w->successor) == 0 || sim.ending[rt] ||
-	    w->inbox.top.v == NULL)
+	    (w->inbox.top.v == NULL && w->inbox.unturned == NULL))
 		p->forgotten_since = 0;
 	else if (p->forgotten_since == 0)
 		p->forgotten_since = round_nb;

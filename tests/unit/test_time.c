@@ -980,7 +980,8 @@ timers_of_a_stuck_worker_are_fired(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
-#define MANY (4 * TIMERS_MOST)
+#define PARTS 20u
+#define MANY (PARTS * TIMERS_MOST)
 
 /* How many had been woken when the first of them had its turn. */
 static struct atomic_u32 woken;
@@ -1001,9 +1002,11 @@ cancel_sleep(void *state)
 	weir_sleep_cancel(state);
 }
 
-/* T4: they run, and the sources are polled, before all of them are woken. */
+static struct weir_join *many[MANY];
+
+/* On worker 0, until a time that does not come by itself. */
 static void
-many_timers_of_one_time_are_fired_in_parts(void **state)
+spawn_many(void)
 {
 	static const struct weir_task_ops ops = {
 		.name = "one of many",
@@ -1013,21 +1016,55 @@ many_timers_of_one_time_are_fired_in_parts(void **state)
 	};
 	const struct weir_spawn_attr attr = { .affinity =
 						      WEIR_AFFINITY_WORKER };
-	struct weir_join *joins[MANY];
 	unsigned int i;
 
 	rig_set(&woken, 0);
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	for (i = 0; i < MANY; i++) {
-		joins[i] = weir_task_spawn(rig.rt, &ops, NULL, &attr);
-		assert_non_null(joins[i]);
+		many[i] = weir_task_spawn(rig.rt, &ops, NULL, &attr);
+		assert_non_null(many[i]);
 	}
 	rig_wait_until(rig_timers(rig.rt) == MANY);
-	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+}
+
+static void
+join_many(void)
+{
+	unsigned int i;
+
 	for (i = 0; i < MANY; i++)
-		assert_int_equal(rig_join(joins[i], NULL), 0);
+		assert_int_equal(rig_join(many[i], NULL), 0);
+}
+
+/* T4: they run, and the sources are polled, before all of them are woken. */
+static void
+many_timers_of_one_time_are_fired_in_parts(void **state)
+{
+	spawn_many();
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	join_many();
 	/* Maybe another look comes before that turn. */
 	assert_in_range(rig_get(&woken), TIMERS_MOST, 2 * TIMERS_MOST);
+}
+
+static void
+who_fires_the_timers_of_a_stuck_worker_sleeps_not_between_parts(void **state)
+{
+	uint32_t before, sleeps, last = 0;
+	struct rig_blockers b;
+
+	spawn_many();
+	assert_int_equal(weir_worker_park_set(rig.rt, 1, WEIR_PARK_INTERRUPT),
+			 0);
+	rig_block_some(&b, rig.rt, 1);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	before = sleeps = rig_get(&kernel.sleeps);
+	/* As many as there have been for sure when all are fired. */
+	rig_wait_until((last = sleeps, sleeps = rig_get(&kernel.sleeps),
+			rig_timers(rig.rt) == 0));
+	rig_unblock(&b);
+	join_many();
+	assert_in_range(last - before, 0, PARTS / 2);
 }
 
 static int
@@ -1071,6 +1108,9 @@ main(void)
 		RIG_TESTS(sleeping_workers_wake_for_timers),
 		RIG_TEST(timers_of_a_stuck_worker_are_fired, 2),
 		RIG_TEST(many_timers_of_one_time_are_fired_in_parts, 1),
+		RIG_TEST(
+			who_fires_the_timers_of_a_stuck_worker_sleeps_not_between_parts,
+			2),
 	};
 
 	return cmocka_run_group_tests(tests, start, unit_eal_teardown);

@@ -361,6 +361,26 @@ a_slot_that_has_come_moves_down_in_parts(void **state)
 	assert_true(wheel_next(&wheel) == WHEEL_NEVER);
 }
 
+/* It is at hand, and the slot that has come as well does not begin before. */
+static void
+one_that_is_due_waits_for_no_part_of_a_slot(void **state)
+{
+	static struct wheel_timer crowd[3 * WHEEL_MOST];
+	const uint64_t begins = 5 * WHEEL_TURN;
+	struct wheel_timer early;
+	unsigned int i;
+
+	weir__wheel_init(&wheel, 0);
+	for (i = 0; i < RTE_DIM(crowd); i++)
+		weir__wheel_insert(&wheel, &crowd[i], begins + 1);
+	wheel_catch_up(&wheel, begins - WHEEL_TURN - 10);
+	weir__wheel_insert(&wheel, &early, begins - 5);
+	assert_int_equal(on_level(1), RTE_DIM(crowd));
+	assert_ptr_equal(wheel_advance(&wheel, begins + 1), &early);
+	assert_null(wheel_advance(&wheel, begins + 1));
+	assert_ptr_equal(wheel_advance(&wheel, begins + 1), &crowd[0]);
+}
+
 /*
  * W5: an older timer is on the way down from level 2 while a younger one of its tick is
  * on level 1. The wheel goes `step` ticks at a time, or to its end.
@@ -425,6 +445,7 @@ main(void)
 		cmocka_unit_test(a_crowd_comes_where_another_slot_opens),
 		cmocka_unit_test(a_crowd_moves_down_bit_by_bit),
 		cmocka_unit_test(a_slot_that_has_come_moves_down_in_parts),
+		cmocka_unit_test(one_that_is_due_waits_for_no_part_of_a_slot),
 		cmocka_unit_test(
 			timers_of_a_tick_keep_their_order_on_the_way_down),
 		cmocka_unit_test(take_empties_a_wheel),
