@@ -168,7 +168,8 @@ struct weir_forward {
  * some 4 KiB of stack.
  *
  * @return WEIR_PENDING; -errno as weir_rxq_recv(), but for -ENETDOWN, which is counted;
- * -EINVAL (f->burst). Never 0.
+ * -EINVAL (f->burst). Never 0. So a queue that is to end must not be closed with
+ * ENETDOWN: each of its waits would count as one more link that was lost.
  *
  * The task that ctx belongs to, which owns both queues, and f.
  */

@@ -41,7 +41,8 @@ struct weir_worker_stats {
 	 */
 	uint64_t remote_schedules;
 	uint64_t overflows;	  /**< times its run queue was full */
-	uint64_t injected;	  /**< tasks it took from inject queues */
+	uint64_t injected;	  /**< tasks that it took from inject queues or
+				   *   that were sent to it alone */
 	uint64_t forced_yields;	  /**< polls that ran out of budget */
 	uint64_t source_polls;	  /**< rounds over its sources */
 	uint64_t empty_polls;	  /**< of these, found no source ready */
@@ -78,7 +79,7 @@ struct weir_runtime_stats {
 				    *   refused by the shutdown */
 	uint64_t live_tasks;	   /**< tasks not ended yet */
 	uint64_t remote_schedules; /**< as of one worker; by any thread */
-	uint64_t inject_depth;	   /**< tasks in inject queues now */
+	uint64_t inject_depth; /**< tasks in inject queues and inboxes now */
 	uint64_t blocking_threads; /**< threads of the blocking pool now */
 	uint64_t blocking_queued;  /**< jobs that wait for one of them */
 	uint64_t blocking_running; /**< jobs that one of them is in */

@@ -67,7 +67,8 @@ weir_source_close(struct weir_source *source, int error);
 
 /**
  * Tells the waiter something without ending the source: the next wait gives
- * the error once, and later ones go on as before.
+ * the error once, behind what had been received before, and later ones go on as
+ * before.
  *
  * @param error  Positive errno, for example ENETDOWN; EINVAL stands in for any
  *               other number.

@@ -118,7 +118,8 @@ struct weir_options {
 	 * Ticks after which the inject queue is served before the worker's own
 	 * queue. Smaller: outside work waits less. Larger: fewer looks at a
 	 * shared cache line. 0: self-tuned, so that the looks are about 200 us
-	 * apart, between 2 and 127 ticks. 0 or 2 to 100000, default 0.
+	 * apart, between 2 and 127 ticks. While a long list of what others have
+	 * pushed is turned round, two, whatever is set. 0 or 2 to 100000, default 0.
 	 */
 	unsigned int inject_interval;
 

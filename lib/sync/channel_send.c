@@ -112,8 +112,8 @@ make_room(struct channel *c, uint32_t n)
 }
 
 /*
- * With the lock, which is given back if it returns anything but 0, the number of
- * values, or -EAGAIN.
+ * With the lock, which is given back unless it returns -EAGAIN; else the number of
+ * values, -EPIPE or -ENOMEM.
  */
 static __rte_always_inline int
 send_now(struct channel *c, const void *values, uint32_t n, int promised)
