@@ -608,6 +608,25 @@ block_until_told(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+/* Keeps a worker until end_blocker(). */
+static void
+block_worker(unsigned int worker)
+{
+	static const struct weir_task_ops ops = {
+		.name = "block until told",
+		.poll = block_until_told,
+	};
+	const struct weir_spawn_attr there = {
+		.affinity = WEIR_AFFINITY_WORKER,
+		.worker = worker,
+	};
+
+	atomic_u32_store(&blocker_step, 0, RELAXED);
+	atomic_u32_store(&blocker_go, 0, RELAXED);
+	blocker = weir_task_spawn(rt, &ops, NULL, &there);
+	wait_for(&blocker_step, 1, "the blocker");
+}
+
 /* What the workers of node 0 have done, all together. */
 static struct weir_worker_stats
 done_afar(void)
@@ -628,14 +647,6 @@ done_afar(void)
 static void
 test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 {
-	static const struct weir_task_ops ops = {
-		.name = "block until told",
-		.poll = block_until_told,
-	};
-	const struct weir_spawn_attr far = {
-		.affinity = WEIR_AFFINITY_WORKER,
-		.worker = FAR_WORKER,
-	};
 	const struct weir_spawn_attr there = {
 		.affinity = WEIR_AFFINITY_NODE,
 		.node_plus_1 = 2,
@@ -645,10 +656,7 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	unsigned int i;
 
 	create();
-	atomic_u32_store(&blocker_step, 0, RELAXED);
-	atomic_u32_store(&blocker_go, 0, RELAXED);
-	blocker = weir_task_spawn(rt, &ops, NULL, &far);
-	wait_for(&blocker_step, 1, "the blocker");
+	block_worker(FAR_WORKER);
 	since = rte_rdtsc();
 	before = done_afar();
 	for (i = 0; i < 2 * BACKLOG; i++)
@@ -683,14 +691,6 @@ wait_until_it_takes(unsigned int worker)
 static bool
 try_after_strange_ones(void)
 {
-	static const struct weir_task_ops ops = {
-		.name = "block until told",
-		.poll = block_until_told,
-	};
-	const struct weir_spawn_attr at_1 = {
-		.affinity = WEIR_AFFINITY_WORKER,
-		.worker = 1,
-	};
 	const struct weir_spawn_attr bound = {
 		.affinity = WEIR_AFFINITY_NODE,
 		.node_plus_1 = 2,
@@ -703,10 +703,7 @@ try_after_strange_ones(void)
 	create();
 	apart = false;
 	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
-	atomic_u32_store(&blocker_step, 0, RELAXED);
-	atomic_u32_store(&blocker_go, 0, RELAXED);
-	blocker = weir_task_spawn(rt, &ops, NULL, &at_1);
-	wait_for(&blocker_step, 1, "the blocker");
+	block_worker(1);
 	for (i = 0; i < 2 * BACKLOG; i++)
 		weir_task_spawn_detached(rt, &note_ops, NULL, &bound);
 	wait_until_it_takes(0);
