@@ -202,12 +202,25 @@ take_stash(struct weir_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 	return n;
 }
 
+/*
+ * -ENETDOWN is told once, and loops go on behind it: who was closed with it would keep
+ * its task busy with being told.
+ */
+static int
+fail(struct weir_rxq *rxq)
+{
+	bool closed = source_of(rxq)->error != 0;
+	int rc = weir_source_wait_fail(rxq);
+
+	return closed && rc == -ENETDOWN ? -ENODEV : rc;
+}
+
 int
 weir__rxq_recv_rare(struct weir_context *ctx, struct weir_rxq *rxq,
 		    struct rte_mbuf **pkts, uint16_t n)
 {
 	if (rxq->first == rxq->end)
-		return weir_source_wait_fail(rxq);
+		return fail(rxq);
 	n = take_stash(rxq, pkts, n);
 	weir_source_wait_ready(ctx, rxq, n);
 	return n;

@@ -74,7 +74,8 @@ weir_rxq_source(struct weir_rxq *rxq);
  *   Number of packets, 1 to n, in the order of the queue; WEIR_PENDING;
  *   -ENETDOWN once after the link went down (call again to wait for packets
  *   to come back); -ENODEV when the port is gone; -ESHUTDOWN when the source
- *   was closed by the shutdown, or what it was closed or alerted with;
+ *   was closed by the shutdown, or what it was closed or alerted with, but for
+ *   ENETDOWN, which is not for good: who was closed with it gives -ENODEV;
  *   -EBUSY when another task waits for this queue; -EINVAL (n).
  *
  * The task that ctx belongs to. One task at a time for each queue.
@@ -168,8 +169,7 @@ struct weir_forward {
  * some 4 KiB of stack.
  *
  * @return WEIR_PENDING; -errno as weir_rxq_recv(), but for -ENETDOWN, which is counted;
- * -EINVAL (f->burst). Never 0. So a queue that is to end must not be closed with
- * ENETDOWN: each of its waits would count as one more link that was lost.
+ * -EINVAL (f->burst). Never 0.
  *
  * The task that ctx belongs to, which owns both queues, and f.
  */

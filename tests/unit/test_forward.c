@@ -204,6 +204,22 @@ port_that_goes_ends_it(void **state)
 	free_queues();
 }
 
+/* -ENETDOWN, which it would go on behind, is not for good. */
+static void
+queue_that_is_closed_ends_it(void **state)
+{
+	struct weir_join *join;
+
+	open_queues();
+	join = spawn_forwarder(32, NULL, NULL);
+	wait_until_polled(rxq);
+	weir_source_alert(weir_rxq_source(rxq), ENETDOWN);
+	wait_until_polled(rxq);
+	weir_source_close(weir_rxq_source(rxq), ENETDOWN);
+	assert_int_equal(rig_join(join, NULL), -ENODEV);
+	free_queues();
+}
+
 static void
 second_one_is_refused(void **state)
 {
@@ -273,6 +289,7 @@ main(void)
 		PORTS_TEST(bad_bursts_are_refused, 1),
 		PORTS_TESTS(lost_links_are_counted),
 		PORTS_TEST(port_that_goes_ends_it, 1),
+		PORTS_TEST(queue_that_is_closed_ends_it, 1),
 		PORTS_TEST(second_one_is_refused, 1),
 		PORTS_TEST(full_port_holds_it_up, 1),
 		PORTS_TEST(turns_end_with_their_budget, 1),
