@@ -204,6 +204,12 @@ kernel_all_asleep(const struct weir_runtime *rt)
 }
 
 void
+kernel_await_awake(const struct weir_runtime *rt, unsigned int worker)
+{
+	rig_wait_until(!kernel_asleep(rt, worker));
+}
+
+void
 kernel_await_sleep(void)
 {
 	uint32_t before = rig_get(&kernel.sleeps);

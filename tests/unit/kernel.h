@@ -58,6 +58,13 @@ kernel_asleep(const struct weir_runtime *rt, unsigned int worker);
 bool
 kernel_all_asleep(const struct weir_runtime *rt);
 
+/*
+ * Waits until the worker does not say that it sleeps. It says so, and looks at all
+ * once more, before it finds what it must poll; a long sleep beside that has no end.
+ */
+void
+kernel_await_awake(const struct weir_runtime *rt, unsigned int worker);
+
 /* Waits until a worker has begun another sleep. */
 void
 kernel_await_sleep(void);

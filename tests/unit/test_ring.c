@@ -330,7 +330,7 @@ ring_whose_producers_do_not_notify_is_polled(void **state)
 	for (i = 1; i <= 100; i++) {
 		await_waits(i);
 		await_polls(weir_ring_rx_source(rx));
-		assert_false(kernel_asleep(rig.rt, last_worker()));
+		kernel_await_awake(rig.rt, last_worker());
 		assert_int_equal(rte_ring_enqueue(ring, message(i)), 0);
 	}
 	assert_int_equal(rig_join(join, NULL), 0);
@@ -386,7 +386,7 @@ sender_waits_while_the_ring_is_full(void **state)
 	await_waits(1);
 	assert_true(rte_ring_full(ring));
 	await_polls(weir_ring_tx_source(tx));
-	assert_false(kernel_asleep(rig.rt, last_worker()));
+	kernel_await_awake(rig.rt, last_worker());
 	for (i = 1; i < MESSAGES; i++) {
 		rig_wait_until(rte_ring_dequeue(ring, &obj) == 0);
 		assert_ptr_equal(obj, message(i));

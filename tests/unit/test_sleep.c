@@ -357,7 +357,7 @@ source_that_has_to_be_polled_is_polled(void **state)
 	await_all_asleep();
 	join = weir_task_spawn(rig.rt, &null_taker_ops, &null, NULL);
 	rig_wait_until((weir_source_stats_get(src, &stats), stats.polls > 100));
-	assert_false(kernel_asleep(rig.rt, 0));
+	kernel_await_awake(rig.rt, 0);
 	weir_null_post(null, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	/* With nobody waiting for it, it is not in the way. */
