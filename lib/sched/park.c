@@ -175,7 +175,8 @@ static int
 sleep_bound(const struct worker *w)
 {
 	return time_to_timer(
-		w, w->rt->membarrier && idle_all_asleep(&w->node->idle) ?
+		w, w->rt->membarrier && idle_all_asleep(&w->node->idle) &&
+				   core_goes_far(&w->core) ?
 			   LONG_SLEEP_MS :
 			   SHORT_SLEEP_MS);
 }

@@ -315,6 +315,13 @@ core_looked(struct core *c, uint32_t tick)
 	core_look_at(c, tick + (uint32_t)RTE_MAX(ticks, 0));
 }
 
+/* May it take from other nodes (steal.c, V5)? */
+static inline bool
+core_goes_far(const struct core *c)
+{
+	return c->now >= c->far_after;
+}
+
 /* A task that is bound to this worker, to have its turn; or NULL. */
 static inline struct task *
 core_pop_bound(struct core *c)

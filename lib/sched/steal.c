@@ -20,6 +20,7 @@
  *    nothing from other nodes for a while. Else it would take that one again and
  *    again, and whoever is told of it at home would find nothing. From a node without
  *    workers it takes all the same (workers.c, G5): what is bound to that runs anywhere.
+ *    It is not told when the while is over, so it sleeps for short times only.
  */
 
 #include <rte_cycles.h>
@@ -61,20 +62,13 @@ node_is_stuck(const struct node *node)
 	return true;
 }
 
-/* V5: may this worker take from other nodes? */
-static bool
-goes_far(const struct core *c)
-{
-	return c->now >= c->far_after;
-}
-
 /* Is there something in another node's inject queue for this worker? */
 static bool
 worth_looking(const struct core *c, const struct node *node)
 {
 	unsigned int n = weir__inject_len(&node->inject);
 
-	if (n == 0 || (idle_workers(&node->idle) > 0 && !goes_far(c)))
+	if (n == 0 || (idle_workers(&node->idle) > 0 && !core_goes_far(c)))
 		return false;
 	return n >= weir__worth_taking(node) || node_is_stuck(node);
 }
@@ -188,7 +182,7 @@ recall_from(struct core *c, struct worker *victim)
 	struct task *t;
 
 	if (!weir__keeps_tasks(victim, w) ||
-	    (victim->node != w->node && !goes_far(c)))
+	    (victim->node != w->node && !core_goes_far(c)))
 		return NULL;
 	t = weir__recall(c, victim, &n);
 	/* Others may have stolen it already. */
@@ -208,7 +202,7 @@ steal_from(struct core *c, struct worker *victim)
 	if (backlog == 0)
 		return recall_from(c, victim);
 	if (victim->node != w->node &&
-	    (!goes_far(c) || !worth_crossing(victim, backlog)))
+	    (!core_goes_far(c) || !worth_crossing(victim, backlog)))
 		return NULL;
 	t = weir__run_queue_steal(&victim->queue, &w->queue, &n);
 	if (t != NULL)
@@ -309,7 +303,7 @@ bool
 weir__work_pending(const struct worker *w)
 {
 	const struct weir_runtime *rt = w->rt;
-	const bool far = goes_far(&w->core);
+	const bool far = core_goes_far(&w->core);
 	unsigned int i, backlog;
 
 	if (inject_pending(&w->node->inject))

@@ -21,7 +21,7 @@
 
 #include <weir.h>
 
-#include "rig.h"
+#include "kernel.h"
 #include "topology/topology.h"
 #include "topology/weir_machine.h"
 
@@ -84,9 +84,8 @@ static struct atomic_u32 ran;
 static struct atomic_u32 strays;
 static struct atomic_u32 drops;
 
-/* With a time after which a worker counts as stuck. */
 static struct weir_runtime *
-create_with_age(unsigned int age_us)
+create_with(unsigned int age_us, enum weir_park park)
 {
 	struct weir_options o;
 
@@ -95,12 +94,20 @@ create_with_age(unsigned int age_us)
 	o.cross_node_backlog = BACKLOG;
 	o.cross_node_age_us = age_us;
 	o.task_cells = 1024;
+	o.park = park;
 	rt = weir_runtime_create(&o);
 	assert_non_null(rt);
 	atomic_u32_store(&ran, 0, RELAXED);
 	atomic_u32_store(&strays, 0, RELAXED);
 	atomic_u32_store(&drops, 0, RELAXED);
 	return rt;
+}
+
+/* With a time after which a worker counts as stuck. */
+static struct weir_runtime *
+create_with_age(unsigned int age_us)
+{
+	return create_with(age_us, WEIR_PARK_POLL);
 }
 
 /* Only the backlog decides: workers here are late for other reasons. */
@@ -125,6 +132,13 @@ destroy(void)
 /* What tasks wait for, and one that keeps its worker until then. */
 static struct atomic_u32 idlers_go, blocker_go;
 static struct weir_join *blocker;
+
+static int
+setup(void **state)
+{
+	kernel_reset();
+	return 0;
+}
 
 /* A test that has failed leaves them, and a runtime that cannot end before them. */
 static int
@@ -730,6 +744,31 @@ test_a_node_without_workers_waits_for_nobody(void **state)
 	fail_msg("it waits for half of the time in which nothing is taken");
 }
 
+/* V5: it looks again by itself, and long sleeps have no end here. */
+static void
+test_a_backlog_that_was_left_for_a_while_is_taken(void **state)
+{
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_NODE,
+		.node_plus_1 = 2,
+	};
+	const struct weir_spawn_attr there = { .node_plus_1 = 2 };
+	unsigned int i;
+
+	apart = true;
+	create_with(AGE_US / 10, WEIR_PARK_INTERRUPT);
+	apart = false;
+	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
+	block_worker(1);
+	weir_task_spawn_detached(rt, &note_ops, NULL, &bound);
+	for (i = 0; i < 4 * BACKLOG; i++)
+		weir_task_spawn_detached(rt, &note_ops, NULL, &there);
+	wait_for(&ran, 4 * BACKLOG, "all that may run elsewhere");
+	end_blocker();
+	wait_for(&ran, 4 * BACKLOG + 1, "the other");
+	destroy();
+}
+
 /* Spawns less than a backlog, and blocks until some of it was stolen. */
 static int
 block_on_few(struct weir_context *ctx, void *state)
@@ -935,7 +974,7 @@ test_shutdown_ends_a_task_that_a_blocked_thread_waits_for(void **state)
 	destroy();
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
 main(void)
@@ -952,6 +991,7 @@ main(void)
 		TEST(test_only_a_backlog_is_stolen_across_nodes),
 		TEST(test_tasks_of_another_node_are_not_taken_again_and_again),
 		TEST(test_a_node_without_workers_waits_for_nobody),
+		TEST(test_a_backlog_that_was_left_for_a_while_is_taken),
 		TEST(test_a_stuck_worker_is_stolen_from_across_nodes),
 		TEST(test_a_node_that_is_stuck_is_looked_after_by_others),
 		TEST(test_shutdown_ends_the_tasks_of_all_nodes),
