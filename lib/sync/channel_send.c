@@ -40,6 +40,16 @@ see_received(struct channel *c)
 				 atomic_u64_load(&c->taken, ACQUIRE), RELAXED);
 }
 
+/* Behind the last one, which is full. With the lock. */
+static void
+add_block(struct channel *c, struct block *b)
+{
+	b->next = NULL;
+	b->begin = atomic_u64_load(&c->sent, RELAXED);
+	c->last->next = b;
+	c->last = b;
+}
+
 /* The places of n values for a sender. With the lock. */
 static uint32_t
 share_places(struct channel *c, int promised, uint32_t n)
@@ -53,6 +63,25 @@ share_places(struct channel *c, int promised, uint32_t n)
 	return share(c, SENDERS, there, promised, n);
 }
 
+/* Uses the last block again if it is empty, else one that is left. With the lock. */
+static bool
+grow_by_what_is_there(struct channel *c)
+{
+	struct block *b;
+
+	see_received(c);
+	if (count_values(c, &c->received) == 0) {
+		c->last->begin = atomic_u64_load(&c->sent, RELAXED);
+		return true;
+	}
+	/* [channel:A4] */
+	b = atomic_ptr_exchange(&c->spare, NULL, ACQUIRE);
+	if (b == NULL)
+		return false;
+	add_block(c, b);
+	return true;
+}
+
 /*
  * The last block is full: there is another, or it is empty again. 0 or -ENOMEM,
  * without the lock.
@@ -60,39 +89,31 @@ share_places(struct channel *c, int promised, uint32_t n)
 static __rte_noinline int
 grow(struct channel *c)
 {
-	uint64_t sent = atomic_u64_load(&c->sent, RELAXED);
 	struct block *b;
 
-	see_received(c);
-	if (count_values(c, &c->received) == 0) {
-		c->last->begin = sent;
+	if (grow_by_what_is_there(c))
 		return 0;
-	}
-	/* [channel:A4] */
-	b = atomic_ptr_exchange(&c->spare, NULL, ACQUIRE);
-	if (b == NULL) {
-		/* Y11 */
-		lock_release(&c->sync.lock);
-		b = weir__channel_alloc_block(c);
-		lock_acquire(&c->sync.lock);
-	}
-	sent = atomic_u64_load(&c->sent, RELAXED);
+	/* Y11 */
+	lock_release(&c->sync.lock);
+	b = weir__channel_alloc_block(c);
+	lock_acquire(&c->sync.lock);
 	/* Another was faster, or nobody wants it any more. */
-	if (!is_behind(c, c->last, sent) || c->closed) {
+	if (!is_behind(c, c->last, atomic_u64_load(&c->sent, RELAXED)) ||
+	    c->closed) {
 		lock_release(&c->sync.lock);
 		sync_free(b);
 		lock_acquire(&c->sync.lock);
 		return 0;
 	}
-	if (b == NULL) {
-		lock_release(&c->sync.lock);
-		return -ENOMEM;
+	if (b != NULL) {
+		add_block(c, b);
+		return 0;
 	}
-	b->next = NULL;
-	b->begin = sent;
-	c->last->next = b;
-	c->last = b;
-	return 0;
+	/* Receivers may have gone on meanwhile. */
+	if (grow_by_what_is_there(c))
+		return 0;
+	lock_release(&c->sync.lock);
+	return -ENOMEM;
 }
 
 /*

@@ -898,6 +898,48 @@ one_that_is_out_of_memory_has_the_block_of_another(void **state)
 	expect_both_sent();
 }
 
+static uint64_t to_receive; /* values */
+
+static void
+receive_some(void)
+{
+	uint64_t v;
+
+	while (to_receive > 0 && weir_try_recv(receiver, &v) == 0)
+		to_receive--;
+}
+
+/* The last block is empty by then, or another is left. */
+static void
+one_that_is_out_of_memory_has_what_receivers_leave(void **state)
+{
+	unsigned int blocks;
+	uint64_t v, end;
+
+	for (blocks = 1; blocks <= 2; blocks++) {
+		open_channel();
+		send_blocks(blocks);
+		end = blocks * block;
+		/* No more of the second than that the first is done with. */
+		to_receive = block + (blocks - 1);
+		meanwhile = receive_some;
+		grant(0);
+		assert_int_equal(weir_try_send(sender, &end), 0);
+		assert_null(meanwhile);
+		assert_int_equal(to_receive, 0);
+		assert_int_equal(watched.with_locks, 0);
+		for (v = block + (blocks - 1); v <= end; v++) {
+			uint64_t got = 0;
+
+			assert_int_equal(weir_try_recv(receiver, &got), 0);
+			assert_int_equal(got, v);
+		}
+		weir_sender_drop(sender);
+		weir_receiver_drop(receiver);
+		grant(UINT32_MAX);
+	}
+}
+
 static void
 drop_the_receiver(void)
 {
@@ -1076,6 +1118,7 @@ main(void)
 		TEST(channel_gets_and_gives_memory_without_its_locks, 1),
 		TEST(one_of_two_that_are_out_of_a_block_adds_one, 1),
 		TEST(one_that_is_out_of_memory_has_the_block_of_another, 1),
+		TEST(one_that_is_out_of_memory_has_what_receivers_leave, 1),
 		TEST(one_that_is_out_of_memory_hears_of_the_end, 1),
 		TEST(set_without_memory_takes_no_task, 1),
 		cmocka_unit_test(source_freed_without_memory_is_not_lost),
