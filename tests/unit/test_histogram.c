@@ -349,10 +349,9 @@ wait_for_a_turn_is_timed(void **state)
 static void
 yield_begins_a_new_wait(void **state)
 {
+	uint64_t begin = rte_rdtsc(), sum = 0, n;
 	struct weir_join *join = rig_spawn(rig.rt, &rig_yield_ops, &rig.told);
-	uint64_t begin = rte_rdtsc(), n;
 	struct weir_histogram wake;
-	uint64_t sum = 0;
 	unsigned int i;
 
 	rig_wait_until(rig_get(&rig.log.polls) > 1000);

@@ -229,9 +229,9 @@ change_of_policy_wakes(void **state)
 
 	for (i = 0; i < ROUNDS; i++) {
 		await_all_asleep();
-		before = counter_get(c, source_polls);
 		assert_int_equal(
 			weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+		before = counter_get(c, source_polls);
 		rig_wait_until(counter_get(c, source_polls) > before + 100);
 		assert_false(kernel_asleep(rig.rt, 0));
 		assert_int_equal(
@@ -718,6 +718,7 @@ who_rescues_a_task_runs_it_without_a_pause(void **state)
 	struct echo e;
 
 	rig.rt = kernel_runtime(2, WEIR_PARK_PAUSE);
+	rig_wait_until(rig_get(&kernel.pauses) > 0);
 	event = weir_event_create(rig.rt, 0);
 	assert_non_null(event);
 	e = (struct echo){ event, &seen, 1 };
@@ -726,7 +727,6 @@ who_rescues_a_task_runs_it_without_a_pause(void **state)
 	rig_block_some(&blockers, rig.rt, 1);
 	weir_event_post(event);
 	assert_int_equal(rig_join(join, NULL), 0);
-	assert_in_range(rig_get(&kernel.pauses), 1, UINT32_MAX);
 	assert_int_equal(rig_get(&kernel.busy_pauses), 0);
 	rig_unblock(&blockers);
 	weir_event_free(event);
@@ -914,7 +914,10 @@ setup_timed_lingering(void **state)
 	return 0;
 }
 
-/* Lets the driver's task end: how often its worker has parked. */
+/*
+ * Lets the driver's task end: how often its worker has parked, but for when a wake-up came
+ * late, for what it had found already.
+ */
 static uint64_t
 parks_at_end(pthread_t driver, struct weir_waker *w, struct atomic_u32 *rc)
 {
@@ -925,7 +928,7 @@ parks_at_end(pthread_t driver, struct weir_waker *w, struct atomic_u32 *rc)
 	rig_wait_until(rig_get(rc) == 0);
 	pthread_join(driver, NULL);
 	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
-	return stats.parks;
+	return stats.parks - stats.noop_wakes;
 }
 
 /* Each time both somebody's to take and its own. */

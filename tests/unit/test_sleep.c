@@ -742,11 +742,13 @@ move_waits_for_the_worker_that_gets_up(void **state)
 	struct weir_join *join = spawn_taker(d, 1);
 	pthread_t mover;
 
+	/* It does not sleep on it, nor get up. */
+	assert_int_equal(weir_worker_park_set(rig.rt, 1, WEIR_PARK_POLL), 0);
 	rig_set(&moved, 0);
 	rig_set(&kernel.hold, 1);
 	rig_wait_until(is_slept_on(d));
-	raise_events(d, 0);
-	rig_wait_until(rig_get(&kernel.held));
+	/* Who has just got up takes what is raised with it. */
+	rig_wait_until((raise_events(d, 0), rig_get(&kernel.held)));
 	assert_int_equal(pthread_create(&mover, NULL, move_to_1, d), 0);
 	rig_wait_until(rig_get(&weir_source_of(d)->leaves));
 	assert_true(is_slept_on(d));

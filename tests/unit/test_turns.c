@@ -77,7 +77,7 @@ enum turn {
 	TURNS
 };
 
-#define TURN_POLLS 2000u
+#define TURN_POLLS 400u
 
 static struct {
 	uint32_t polls;
