@@ -52,32 +52,15 @@ must(bool holds, const char *what)
 	exit(1);
 }
 
-struct stream {
-	struct weir_rxq *rxq;
-	struct weir_txq *txq;
-};
-
 static int
 forward(struct weir_context *ctx, void *state)
 {
-	struct stream *s = state;
-	struct rte_mbuf *pkts[BURST];
-	int n;
-
-	for (;;) {
-		n = weir_txq_ready(ctx, s->txq);
-		if (n == WEIR_PENDING)
-			return n;
-		n = weir_rxq_recv(ctx, s->rxq, pkts, BURST);
-		if (n <= 0)
-			return n;
-		weir_txq_send(s->txq, pkts, (uint16_t)n);
-	}
+	return weir_forward(ctx, state);
 }
 
 static const struct weir_task_ops forward_ops = {
 	.name = "forward",
-	.state_size = sizeof(struct stream),
+	.state_size = sizeof(struct weir_forward),
 	.poll = forward,
 };
 
@@ -134,11 +117,12 @@ spawn(struct weir_runtime *rt, const struct weir_task_ops *ops,
 }
 
 static void
-streams_start(struct weir_runtime *rt, struct stream *streams)
+streams_start(struct weir_runtime *rt, struct weir_forward *streams)
 {
 	uint16_t i;
 
 	for (i = 0; i < PORTS; i++) {
+		streams[i] = (struct weir_forward){ .burst = BURST };
 		streams[i].rxq = weir_rxq_create(rt, i, 0, 0, BURST);
 		must(streams[i].rxq != NULL, "no receive queue");
 	}
@@ -260,7 +244,7 @@ count(struct weir_runtime *rt, bool metrics, struct rate *rate)
 static void
 take_turn(bool fd, bool metrics, struct rate *rate)
 {
-	struct stream streams[PORTS];
+	struct weir_forward streams[PORTS];
 	struct idle_fd idle = { .raw = -1 };
 	struct weir_runtime *rt = runtime_create(metrics);
 	uint16_t i;
