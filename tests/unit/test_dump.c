@@ -124,6 +124,9 @@ age_is_that_of_the_last_wake(void **state)
 
 	for (i = 0; i < 3; i++) {
 		w = rig_take_waker(&rig.waker);
+		/* A wake-up within its poll would count from there. */
+		rig_wait_until(weir_task_list(rig.rt, &e, 1) == 1 &&
+			       e.state == WEIR_TASK_WAITING);
 		wait_cycles(UINT64_C(10) << STAMP_BITS);
 		before = rte_rdtsc();
 		weir_waker_wake(w);

@@ -191,14 +191,16 @@ task_learns_that_a_task_was_aborted(void **state)
 	struct atomic_u32 polls = { 0 };
 	struct joiner j = { .polls = &polls }, end;
 	struct weir_join *joiner;
+	struct weir_waker *w;
 
 	j.join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
 	joiner = weir_task_spawn(rig.rt, &joiner_ops, &j, NULL);
 	rig_wait_until(rig_get(&polls) == 1);
+	w = rig_take_waker(&rig.waker);
 	weir_join_abort(j.join);
 	assert_int_equal(weir_join_wait(joiner, &end), 0);
 	assert_int_equal(end.rc, -ECANCELED);
-	weir_waker_drop(rig_take_waker(&rig.waker));
+	weir_waker_drop(w);
 }
 
 /* The first waiter is not woken, and its waker is not leaked. */
@@ -219,6 +221,9 @@ later_waiter_replaces_the_first(void **state)
 	rig_set(&over, 1);
 	second = weir_task_spawn(rig.rt, &joiner_ops, &j2, NULL);
 	rig_wait_until(rig_get(&polls2) == 1);
+	/* It is the waiter when its poll is over. */
+	rig_wait_until(
+		!(state_load(&((struct task *)second)->state) & STATE_RUNNING));
 	w = rig_take_waker(&rig.waker);
 	rig_set(&rig.go, 1);
 	weir_waker_wake(w);
