@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -142,19 +143,47 @@ def two_taps(park, workers):
 
 def forget_error(s):
     """A packet socket tells once that its interface was down."""
-    with contextlib.suppress(OSError):
-        s.recv(1, socket.MSG_DONTWAIT)
+    s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+
+
+def drain(s):
+    """Until nothing has come for a while."""
+    forget_error(s)
+    s.settimeout(0.5)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            s.recv(65536)
+    s.settimeout(SECONDS)
 
 
 def flush(sockets):
-    """Until what was sent before has come, or will not."""
-    for s in sockets:
-        forget_error(s)
-        s.settimeout(0.5)
-        with contextlib.suppress(TimeoutError):
-            while True:
-                s.recv(65536)
-        s.settimeout(SECONDS)
+    """Until what two ends have sent each other has come: what is sent now comes
+    behind it. That may be lost itself, while a link is not quite up."""
+    for sender, receiver in (sockets, sockets[::-1]):
+        forget_error(sender)
+        forget_error(receiver)
+        seconds = 1
+        while not _comes(_marker(seconds), sender, receiver, seconds):
+            check(seconds < SECONDS, "nothing comes any more")
+            seconds *= 2
+        receiver.settimeout(SECONDS)
+
+
+def _marker(number):
+    return (b"\x02" * 12 + struct.pack(">H", ETH_P_TEST)
+            + b"marker %d" % number).ljust(60, b"\0")
+
+
+def _comes(frame, sender, receiver, seconds):
+    with contextlib.suppress(OSError):
+        sender.send(frame)
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        receiver.settimeout(left)
+        with contextlib.suppress(OSError):
+            if receiver.recv(65536) == frame:
+                return True
+    return False
 
 
 def await_up(namespace, link):

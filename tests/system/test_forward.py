@@ -126,8 +126,8 @@ def full_port():
 
 def full_queues():
     """As above, and of more queues than are received from."""
-    account = Testpmd(("--forward-mode", "txonly", "--txq", "2", "--run-for",
-                       "0.5"), ("net_ring0",), 1).run()
+    account = run_until(2 * RING_SIZE, ("--forward-mode", "txonly", "--txq",
+                                        "2"), ("net_ring0",), 1)
     check((account.tasks_left, account.mbufs_left) == (0, 0),
           f"tasks left {account.tasks_left}, mbufs left {account.mbufs_left}")
     check(account.forwarded == 2 * RING_SIZE,

@@ -8,12 +8,10 @@ import signal
 import tempfile
 import time
 
-from weirtest import (END_SECONDS, Tap, Testpmd, check, make_packets,
-                      read_pcap, seed, write_pcap)
+from weirtest import (END_SECONDS, MARK, WARNING, Tap, Testpmd, check,
+                      make_packets, read_pcap, seed, write_pcap)
 
 RINGS = ("net_ring0", "net_ring1")
-MARK = "weir-testpmd: "
-WARNING = MARK + "warning: "
 # Lcores 1 to 3 are EAL's workers in each test.
 START = "lcore 1 rx=0.0\nlcore 2 rx=1.0\nlcore 3 spare\n"
 ROUNDS = 12
@@ -32,30 +30,29 @@ class MapFile:
         os.rename(self.path + ".new", self.path)
 
 
-def refusals(testpmd):
-    return [line for line in testpmd.errors
-            if line.startswith(MARK) and not line.startswith(WARNING)]
-
-
 def applied(testpmd):
     return [line for line in testpmd.lines if line.startswith("map applied")]
 
 
 def change(testpmd, file, text):
     """Hands in a new map; gives the line that says what was done."""
-    before = len(applied(testpmd)), len(refusals(testpmd))
+    before = len(applied(testpmd)), len(testpmd.complaints())
     file.write(text)
     testpmd.process.send_signal(signal.SIGHUP)
     testpmd.wait_for(lambda out, err: (
-        len(applied(testpmd)), len(refusals(testpmd))) != before,
+        len(applied(testpmd)), len(testpmd.complaints())) != before,
         "answer to SIGHUP")
     if len(applied(testpmd)) != before[0]:
         return applied(testpmd)[-1]
-    return refusals(testpmd)[-1]
+    return testpmd.complaints()[-1]
 
 
 def forwarded(testpmd):
-    """Waits until both ports have sent more than they had."""
+    """Waits until both ports have sent more than they had when it was called."""
+    seen = len(testpmd.lines)
+    testpmd.wait_for(lambda out, err: sum(
+        "port 1 statistics" in line
+        for line in out[seen:]) >= 2, "statistics")
     before = testpmd.sent()
     testpmd.wait_for(lambda out, err: len(
         [p for p, n in testpmd.sent().items() if n > before.get(p, 0)]) == 2,
@@ -68,11 +65,11 @@ def worker_lines(lines):
 
 
 def text_as_argument():
-    account = Testpmd(
-        ("--map", "lcore 2 rx=1.0; # the other way round\nlcore 1 rx=0.0",
-         "--run-for", "0.5")).run()
-    account.check_clean()
-    check(account.forwarded > 0, "nothing was forwarded")
+    with Testpmd(
+            ("--map", "lcore 2 rx=1.0; # the other way round\nlcore 1 rx=0.0",
+             "--stats-period", "0.1")) as testpmd:
+        forwarded(testpmd)
+        testpmd.stop().check_clean()
 
 
 def tuples_as_argument():
@@ -99,7 +96,7 @@ def warnings():
         check(any(line.startswith(WARNING) and "(cpu-shared)" in line
                   for line in testpmd.errors),
               f"no warning: {testpmd.errors}")
-        check(not refusals(testpmd), f"errors: {testpmd.errors}")
+        check(not testpmd.complaints(), f"errors: {testpmd.errors}")
 
 
 def live(folder):
@@ -118,8 +115,10 @@ def live(folder):
               "queues moved 2", line)
         forwarded(testpmd)
         testpmd.stop().check_clean()
-        check(all(worker_lines(testpmd.lines).values()),
-              "a worker did nothing: " + testpmd.describe())
+        polls = worker_lines(testpmd.lines)
+        # Of two others one may do all.
+        check(sorted(polls) == [1, 2, 3] and polls[3],
+              f"not the one that was alone: {polls}")
         # Three, then one, then three.
         mean = re.search(r"^average: .* on ([\d.]+) workers",
                          "\n".join(testpmd.lines), re.MULTILINE)
@@ -208,13 +207,13 @@ def bad_changes(folder):
                  RINGS, 4) as testpmd:
         testpmd.wait_started()
         for text, expected in BAD_CHANGES:
-            seen = len(testpmd.errors)
+            seen = len(testpmd.complaints())
             line = change(testpmd, file, text)
             check(line.startswith(
                 f"{MARK}--map is not applied: {file.path}: ")
                 and expected in line, f"for {text!r}: {line}")
-            check(len(testpmd.errors) == seen + 1,
-                  f"more than a line: {testpmd.errors[seen:]}")
+            check(len(testpmd.complaints()) == seen + 1,
+                  f"more than a line: {testpmd.complaints()[seen:]}")
         os.unlink(file.path)
         testpmd.process.send_signal(signal.SIGHUP)
         testpmd.wait_line("--map is not applied: " + file.path
