@@ -701,6 +701,17 @@ wait_until_it_takes(unsigned int worker)
 	} while (s.injected == 0);
 }
 
+/* Two nodes with a worker each, of which 1 is kept, and one without. */
+static void
+create_apart(unsigned int age_us, enum weir_park park)
+{
+	apart = true;
+	create_with(age_us, park);
+	apart = false;
+	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
+	block_worker(1);
+}
+
 /* False if it took so long that the worker may go far again. */
 static bool
 try_after_strange_ones(void)
@@ -713,11 +724,7 @@ try_after_strange_ones(void)
 	uint64_t since, took;
 	unsigned int i;
 
-	apart = true;
-	create();
-	apart = false;
-	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
-	block_worker(1);
+	create_apart(AGE_US, WEIR_PARK_POLL);
 	for (i = 0; i < 2 * BACKLOG; i++)
 		weir_task_spawn_detached(rt, &note_ops, NULL, &bound);
 	wait_until_it_takes(0);
@@ -755,11 +762,7 @@ test_a_backlog_that_was_left_for_a_while_is_taken(void **state)
 	const struct weir_spawn_attr there = { .node_plus_1 = 2 };
 	unsigned int i;
 
-	apart = true;
-	create_with(AGE_US / 10, WEIR_PARK_INTERRUPT);
-	apart = false;
-	assert_int_equal(weir_worker_retire(rt, 2, 0), 0);
-	block_worker(1);
+	create_apart(AGE_US / 10, WEIR_PARK_INTERRUPT);
 	weir_task_spawn_detached(rt, &note_ops, NULL, &bound);
 	for (i = 0; i < 4 * BACKLOG; i++)
 		weir_task_spawn_detached(rt, &note_ops, NULL, &there);
