@@ -23,11 +23,15 @@
  *    before it says that it sleeps: to say so and to take it back are changes of
  *    words that the workers of its node share. Nobody tells it of others' work
  *    meanwhile, so it looks by itself, after growing pauses; and waits that all end
- *    before that do not keep it from a search for longer than recheck_max.
+ *    before that do not keep it from a search for longer than recheck_max. A wait that
+ *    its own work ends (events, timers, its inbox) may take longer, if it polls anyway:
+ *    workers to whom such work comes one by one would change those words all the
+ *    time. Who lives on what others have is to be told of it.
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
- *    are: at the start of each, or of one in a while where it lingers.
+ *    are: at the start of each, or of one in a while where it lingers, and whenever
+ *    it looks at others' queues there.
  * Q9 Who lingers watches the bound task that had its turn last, if that waits (state.h,
  *    T8). Of two workers' tasks that wake each other, each changes the other's word,
  *    which says all there is to say: no inbox's line goes to and fro besides.
@@ -259,11 +263,21 @@ note_idleness(struct core *c)
 	c->idle_since = c->now;
 }
 
-/* It waits no longer, since the last poll. */
-static void
-end_wait(struct core *c, uint64_t begin)
+/* What a short wait takes at most (Q6); own: one that its own work ends. */
+static uint64_t
+short_wait(const struct core *c, bool own)
 {
-	bool was_short = c->now - begin < worker_of(c)->rt->linger;
+	const struct weir_runtime *rt = worker_of(c)->rt;
+
+	return own && policy_now(c) == WEIR_PARK_POLL ? rt->linger_own :
+							rt->linger;
+}
+
+/* It waits no longer, since the last poll; own: what it has found is its own. */
+static void
+end_wait(struct core *c, uint64_t begin, bool own)
+{
+	bool was_short = c->now - begin < short_wait(c, own);
 
 	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
@@ -336,12 +350,25 @@ has_to_search(const struct core *c)
 	return c->now >= c->search_after && !runtime_is_alone(rt);
 }
 
+/* Looks elsewhere behind its n-th poll. True: there is something. */
+static bool
+look_elsewhere(struct core *c, unsigned int n)
+{
+	const struct worker *w = worker_of(c);
+
+	/* That line is taken from those who push only. */
+	if (inject_pending(&w->node->inject))
+		return true;
+	return rte_is_power_of_2(n) &&
+	       (weir__work_pending(w) || rescue_others(c));
+}
+
 bool
 weir__linger(struct core *c)
 {
 	struct worker *w = worker_of(c);
 	struct task *watched;
-	uint64_t begin;
+	uint64_t begin, limit;
 	unsigned int n;
 	int64_t late;
 	bool found;
@@ -357,16 +384,22 @@ weir__linger(struct core *c)
 	begin = c->now;
 	count_busy(c, begin);
 	note_idleness(c);
-	for (n = 1; !found && c->now - begin < w->rt->linger; n++) {
-		if (n >= LINGER_POLLS && rte_is_power_of_2(n) &&
-		    weir__work_pending(w))
-			break;
-		atomic_spin();
+	limit = short_wait(c, true);
+	for (n = 1; !found && c->now - begin < limit; n++) {
+		if (unlikely(n >= LINGER_POLLS)) {
+			if (look_elsewhere(c, n))
+				break;
+			atomic_pause();
+		} else {
+			atomic_spin();
+		}
 		found = poll_waiting(c, watched);
 	}
+	/* Who was rescued may have had some. */
+	found |= has_tasks(c);
 	found |= end_watch(c, watched);
 	core_looked(c, core_tick(c) + 1);
-	end_wait(c, begin);
+	end_wait(c, begin, found);
 	return found;
 }
 
@@ -472,7 +505,7 @@ weir__park(struct core *c)
 	}
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
-	end_wait(c, begin);
+	end_wait(c, begin, !told);
 }
 
 void

@@ -93,6 +93,7 @@ chance(enum kernel_chance what, void *arg)
 static void
 create(unsigned int rt)
 {
+	const uint64_t per_us = rte_get_tsc_hz() / UINT64_C(1000000);
 	struct kernel_left before, after;
 
 	if (sim.plan.hooks)
@@ -113,8 +114,8 @@ create(unsigned int rt)
 		seen[SEEN_NO_RUNTIME]++;
 		faults = one_in(4);
 	}
-	sim.rt[rt]->linger =
-		sim.plan.linger_us * (rte_get_tsc_hz() / UINT64_C(1000000));
+	sim.rt[rt]->linger = sim.plan.linger_us * per_us;
+	sim.rt[rt]->linger_own = sim.plan.linger_own_us * per_us;
 	faults = true;
 }
 

@@ -887,6 +887,7 @@ setup_short_waits(void **state)
 {
 	setup_current(state);
 	rig.rt->linger = UINT64_MAX;
+	rig.rt->linger_own = UINT64_MAX;
 	return 0;
 }
 
@@ -895,6 +896,7 @@ static void
 linger(unsigned int worker)
 {
 	rig.rt->linger = UINT64_MAX;
+	rig.rt->linger_own = UINT64_MAX;
 	rig.rt->workers[worker]->core.short_waits = UINT32_MAX / 2;
 }
 
@@ -903,6 +905,15 @@ setup_lingering(void **state)
 {
 	make_current(state, false);
 	linger(0);
+	return 0;
+}
+
+/* Short are those waits only that its own work ends. */
+static int
+setup_own_lingering(void **state)
+{
+	setup_lingering(state);
+	rig.rt->linger = 0;
 	return 0;
 }
 
@@ -967,6 +978,67 @@ driver_lingers_after_two_short_waits(void **state)
 		w = rig_take_waker(&rig.waker);
 	}
 	assert_int_equal(parks_at_end(driver, w, &rc), 2);
+}
+
+static void
+begin_to_poll(void)
+{
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+}
+
+static uint64_t
+parks_of_driver(void)
+{
+	return counter_get(&rig.rt->workers[0]->counters, parks);
+}
+
+static void
+driver_that_polls_lingers_longer_for_its_own(void **state)
+{
+	struct weir_join *join;
+	struct atomic_u32 rc;
+	struct weir_waker *w;
+	pthread_t driver;
+	unsigned int i;
+
+	begin_to_poll();
+	driver = start_driver_awake(&rc);
+	w = rig_take_waker(&rig.waker);
+	for (i = 0; i < ROUNDS; i++) {
+		join = rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
+		assert_int_equal(rig_join(join, NULL), 0);
+	}
+	assert_int_equal(parks_of_driver(), 0);
+	parks_at_end(driver, w, &rc);
+}
+
+/* The next time it has to be told. */
+static void
+driver_that_polls_lingers_no_longer_for_others(void **state)
+{
+	struct weir_join *join;
+	struct atomic_u32 rc;
+	struct weir_waker *w;
+	pthread_t driver;
+
+	begin_to_poll();
+	driver = start_driver_awake(&rc);
+	w = rig_take_waker(&rig.waker);
+	join = weir_task_spawn(rig.rt, &rig_done_ops, &rig.told, NULL);
+	assert_int_equal(rig_join(join, NULL), 0);
+	rig_wait_until(parks_of_driver() > 0);
+	parks_at_end(driver, w, &rc);
+}
+
+static void
+driver_that_need_not_poll_lingers_no_longer(void **state)
+{
+	struct atomic_u32 rc;
+	pthread_t driver = start_driver_awake(&rc);
+	struct weir_waker *w = rig_take_waker(&rig.waker);
+
+	rig_wait_until(parks_of_driver() > 0);
+	parks_at_end(driver, w, &rc);
 }
 
 static void
@@ -1287,6 +1359,47 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 	assert_int_equal(rc, 0);
 }
 
+static uint64_t
+rescues_of(struct weir_event *event)
+{
+	struct weir_source_stats stats;
+
+	weir_source_stats_get(weir_event_source(event), &stats);
+	return stats.rescues;
+}
+
+/* Q8: it has nothing of its own, and takes nothing from that one either. */
+static void
+worker_that_lingers_guards_one_that_is_stuck(void **state)
+{
+	const struct weir_spawn_attr there = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct rig_blockers blockers;
+	struct atomic_u32 seen = { 0 };
+	struct weir_event *event;
+	struct weir_join *join;
+	struct echo e;
+
+	assert_int_equal(weir_worker_park_set(rig.rt, 1, WEIR_PARK_POLL), 0);
+	/* Nobody looks at these meanwhile. */
+	rig_block(&blockers, rig.rt);
+	linger(1);
+	rig.rt->workers[1]->core.search_after = UINT64_MAX;
+	rig_unblock(&blockers);
+	event = weir_event_create(rig.rt, 0);
+	assert_non_null(event);
+	e = (struct echo){ event, &seen, 1 };
+	join = weir_task_spawn(rig.rt, &echo_ops, &e, &there);
+	rig_wait_until(rig_get(&weir_event_source(event)->armed));
+	rig_block_some(&blockers, rig.rt, 1);
+	weir_event_post(event);
+	rig_wait_until(rescues_of(event) == 1);
+	rig_unblock(&blockers);
+	assert_int_equal(rig_join(join, NULL), 0);
+	weir_event_free(event);
+}
+
 #define TEST_IN(name, setup, workers)                           \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -1344,6 +1457,12 @@ main(void)
 			setup_lingering, 0),
 		TEST_IN(driver_lingers_after_two_short_waits, setup_short_waits,
 			0),
+		TEST_IN(driver_that_polls_lingers_longer_for_its_own,
+			setup_own_lingering, 0),
+		TEST_IN(driver_that_polls_lingers_no_longer_for_others,
+			setup_own_lingering, 0),
+		TEST_IN(driver_that_need_not_poll_lingers_no_longer,
+			setup_own_lingering, 0),
 		TEST_IN(driver_that_lingers_is_stopped_by_shutdown,
 			setup_lingering, 0),
 		TEST_IN(driver_that_lingers_watches_what_is_bound_to_it,
@@ -1355,6 +1474,7 @@ main(void)
 			setup_timed_lingering, 0),
 		TEST(worker_whose_waits_are_short_takes_from_one_that_is_stuck,
 		     2),
+		TEST(worker_that_lingers_guards_one_that_is_stuck, 2),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
