@@ -26,8 +26,8 @@ struct weir_worker_stats {
 	unsigned int node; /**< NUMA node id of that lcore */
 	uint64_t polls;	   /**< tasks taken to be polled */
 	/**
-	 * Times it had nothing to run; of waits of microseconds behind others as
-	 * short, about one a millisecond.
+	 * Times it had nothing to run; of waits of some microseconds behind others as
+	 * short, about one a millisecond, and none where it is alone.
 	 */
 	uint64_t parks;
 	uint64_t noop_wakes;	  /**< wake-ups that found nothing */
@@ -62,9 +62,10 @@ struct weir_worker_stats {
 
 /** Counts of one of a runtime's NUMA nodes. */
 struct weir_node_stats {
-	unsigned int id;	    /**< NUMA node id */
-	unsigned int workers;	    /**< workers on it */
-	unsigned int parked;	    /**< of these, have nothing to run now */
+	unsigned int id;      /**< NUMA node id */
+	unsigned int workers; /**< workers on it */
+	/** of these, have nothing to run now; without those whose waits are short */
+	unsigned int parked;
 	uint64_t live_tasks;	    /**< tasks at home there, not ended yet */
 	uint64_t inject_depth;	    /**< tasks in its inject queue now */
 	uint64_t outside_schedules; /**< of remote_schedules, those by threads

@@ -16,7 +16,7 @@
  *    work of others, no claim, no call, no event (sleeper.c, K1); and until its
  *    first timer at most, be it one that came here meanwhile.
  * Q5 A worker in the kernel guards nobody. So while another of its node is
- *    awake, it sleeps no longer than a poller would go without a look at the
+ *    awake, and be it that it lingers, it sleeps no longer than a poller would go without a look at the
  *    others' queues; and never so long that a worker which got stuck meanwhile
  *    is left alone for good.
  * Q6 A worker whose last waits were short polls for as long as a short wait takes
@@ -24,14 +24,15 @@
  *    words that the workers of its node share. Nobody tells it of others' work
  *    meanwhile, so it looks by itself, after growing pauses; and waits that all end
  *    before that do not keep it from a search for longer than recheck_max. A wait that
- *    its own work ends (events, timers, its inbox) may take longer, if it polls anyway:
- *    workers to whom such work comes one by one would change those words all the
- *    time. Who lives on what others have is to be told of it.
+ *    ends with what it polls for (events, timers, its inbox, its node's inject queue)
+ *    may take longer, where its policy is to poll: workers to whom such work comes one
+ *    by one would change those words all the time. Who lives on what it steals is to
+ *    be told of it.
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
  *    are: at the start of each, or of one in a while where it lingers, and whenever
- *    it looks at others' queues there.
+ *    it has looked at others' queues there in vain.
  * Q9 Who lingers watches the bound task that had its turn last, if that waits (state.h,
  *    T8). Of two workers' tasks that wake each other, each changes the other's word,
  *    which says all there is to say: no inbox's line goes to and fro besides.
@@ -39,7 +40,6 @@
 
 #include <errno.h>
 
-#include <rte_bitops.h>
 #include <rte_cycles.h>
 
 #include "base/race.h"
@@ -60,11 +60,11 @@
 #define LINGER_AFTER 2
 
 /*
- * Polls of one that lingers before its first look at what others have. Smaller: it takes
- * lines that others write with each of their polls, who may be on the way to answer it.
- * Larger: what others have, and nobody tells it of, waits longer.
+ * The part of recheck_min after which one that lingers looks for the first time at what
+ * others have. Larger: it takes lines that others write, who may be on the way to answer
+ * it. Smaller: what others have, and nobody tells it of, waits longer.
  */
-#define LINGER_POLLS 32
+#define LINGER_PART 4u
 
 /*
  * So many max_poll_gap late it looks after its neighbours. Smaller: it takes a line
@@ -123,21 +123,30 @@ poll_waiting(struct core *c, const struct task *watched)
 	return false;
 }
 
-/* What to do until the next poll: POLL, PAUSE or INTERRUPT. */
+/* What its policy asks for now: POLL, PAUSE or INTERRUPT. */
 static enum weir_park
-policy_now(const struct core *c)
+policy_wanted(const struct core *c)
 {
 	const struct worker *w = worker_of(c);
 	const struct weir_runtime *rt = w->rt;
 	enum weir_park park = atomic_u32_load(&w->park, RELAXED);
 	uint64_t idle = c->last_poll - c->idle_since;
 
-	if (park == WEIR_PARK_ADAPTIVE)
-		park = idle < rt->adaptive_poll	 ? WEIR_PARK_POLL :
-		       idle < rt->adaptive_sleep ? WEIR_PARK_PAUSE :
-						   WEIR_PARK_INTERRUPT;
+	if (park != WEIR_PARK_ADAPTIVE)
+		return park;
+	return idle < rt->adaptive_poll	 ? WEIR_PARK_POLL :
+	       idle < rt->adaptive_sleep ? WEIR_PARK_PAUSE :
+					   WEIR_PARK_INTERRUPT;
+}
+
+/* What to do until the next poll. */
+static enum weir_park
+policy_now(const struct core *c)
+{
+	enum weir_park park = policy_wanted(c);
+
 	if (park == WEIR_PARK_INTERRUPT &&
-	    !weir__source_set_may_sleep(&w->sources))
+	    !weir__source_set_may_sleep(&worker_of(c)->sources))
 		park = WEIR_PARK_PAUSE;
 	return park;
 }
@@ -263,21 +272,22 @@ note_idleness(struct core *c)
 	c->idle_since = c->now;
 }
 
-/* What a short wait takes at most (Q6); own: one that its own work ends. */
+/* What a short wait takes at most (Q6); polled: one that a poll ends. */
 static uint64_t
-short_wait(const struct core *c, bool own)
+short_wait(const struct core *c, bool polled)
 {
 	const struct weir_runtime *rt = worker_of(c)->rt;
 
-	return own && policy_now(c) == WEIR_PARK_POLL ? rt->linger_own :
-							rt->linger;
+	return polled && policy_wanted(c) == WEIR_PARK_POLL ?
+		       rt->linger_polled :
+		       rt->linger;
 }
 
-/* It waits no longer, since the last poll; own: what it has found is its own. */
+/* It waits no longer, since the last poll; polled: that has found something. */
 static void
-end_wait(struct core *c, uint64_t begin, bool own)
+end_wait(struct core *c, uint64_t begin, bool polled)
 {
-	bool was_short = c->now - begin < short_wait(c, own);
+	bool was_short = c->now - begin < short_wait(c, polled);
 
 	c->short_waits = was_short ? c->short_waits + 1 : 0;
 	/* Neither task time nor busy. */
@@ -350,17 +360,47 @@ has_to_search(const struct core *c)
 	return c->now >= c->search_after && !runtime_is_alone(rt);
 }
 
-/* Looks elsewhere behind its n-th poll. True: there is something. */
+/* True: there is something to be run, or to be done for one that is stuck. */
 static bool
-look_elsewhere(struct core *c, unsigned int n)
+look_elsewhere(struct core *c, const struct task *watched)
 {
-	const struct worker *w = worker_of(c);
-
-	/* That line is taken from those who push only. */
-	if (inject_pending(&w->node->inject))
+	if (weir__work_pending(worker_of(c)) || rescue_others(c))
 		return true;
-	return rte_is_power_of_2(n) &&
-	       (weir__work_pending(w) || rescue_others(c));
+	/* Woken by that, it was so before the next poll. */
+	return is_notified(watched);
+}
+
+/*
+ * Polls for as long as a short wait takes, since `begin`. True: it has found something,
+ * or the node's inject queue has.
+ */
+static bool
+poll_lingering(struct core *c, const struct task *watched, uint64_t begin)
+{
+	const struct inject *inject = &worker_of(c)->node->inject;
+	uint64_t first = worker_of(c)->rt->recheck_min / LINGER_PART;
+	uint64_t next = first, limit = short_wait(c, true), waited;
+
+	while ((waited = c->now - begin) < limit) {
+		if (waited < first) {
+			atomic_spin();
+		} else {
+			/* Another that lingers may have it before. */
+			if (inject_pending(inject))
+				return true;
+			if (waited >= next) {
+				if (look_elsewhere(c, watched))
+					break;
+				next = 2 * waited;
+				/* WEIR_PARK_ADAPTIVE may have come to pause. */
+				limit = short_wait(c, true);
+			}
+			atomic_pause();
+		}
+		if (poll_waiting(c, watched))
+			return true;
+	}
+	return has_tasks(c) || inject_pending(inject);
 }
 
 bool
@@ -368,8 +408,7 @@ weir__linger(struct core *c)
 {
 	struct worker *w = worker_of(c);
 	struct task *watched;
-	uint64_t begin, limit;
-	unsigned int n;
+	uint64_t begin;
 	int64_t late;
 	bool found;
 
@@ -384,19 +423,8 @@ weir__linger(struct core *c)
 	begin = c->now;
 	count_busy(c, begin);
 	note_idleness(c);
-	limit = short_wait(c, true);
-	for (n = 1; !found && c->now - begin < limit; n++) {
-		if (unlikely(n >= LINGER_POLLS)) {
-			if (look_elsewhere(c, n))
-				break;
-			atomic_pause();
-		} else {
-			atomic_spin();
-		}
-		found = poll_waiting(c, watched);
-	}
-	/* Who was rescued may have had some. */
-	found |= has_tasks(c);
+	if (!found)
+		found = poll_lingering(c, watched, begin);
 	found |= end_watch(c, watched);
 	core_looked(c, core_tick(c) + 1);
 	end_wait(c, begin, found);
@@ -505,7 +533,7 @@ weir__park(struct core *c)
 	}
 	worker_hook(w, unpark);
 	weir__trace_worker_unpark(w->index);
-	end_wait(c, begin, !told);
+	end_wait(c, begin, !c->woken);
 }
 
 void

@@ -37,11 +37,11 @@
  */
 #define LINGER_US 2
 /*
- * The same of waits that end with what is a worker's own. Smaller: packets or timers that
- * come one by one to many workers have these write the same line. Larger: what is to
- * be stolen waits longer for one whose own work comes as rarely.
+ * The same of waits that end with what the worker polls for. Smaller: packets or timers
+ * that come one by one to many workers have these write the same line. Larger: what is
+ * to be stolen waits longer for one to whom other work comes as rarely.
  */
-#define LINGER_OWN_US 50
+#define LINGER_POLLED_US 50
 #define RECHECK_MIN_US 2
 /*
  * Smaller: workers that poll more rarely lose their batches, by system calls, though
@@ -257,7 +257,7 @@ create_empty(const struct weir_options *options)
 	rt->inject_target = cycles_of_us(INJECT_TARGET_US);
 	rt->clock_target = cycles_of_us(CLOCK_TARGET_US);
 	rt->linger = cycles_of_us(LINGER_US);
-	rt->linger_own = cycles_of_us(LINGER_OWN_US);
+	rt->linger_polled = cycles_of_us(LINGER_POLLED_US);
 	rt->recall_age = cycles_of_us(RECALL_US);
 	rt->recheck_min = cycles_of_us(RECHECK_MIN_US);
 	rt->recheck_max = cycles_of_us(RECHECK_MAX_US);

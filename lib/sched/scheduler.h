@@ -227,7 +227,7 @@ struct weir_runtime {
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t clock_target;	/* and at the clock */
 	uint64_t linger;	/* cycles of a short wait; see park.c, Q6 */
-	uint64_t linger_own;	/* and of one that its own work ends */
+	uint64_t linger_polled; /* and of one that a poll ends */
 	uint64_t recall_age;	/* without a poll, before a batch is recalled */
 	uint64_t recheck_min;	/* a sleeper's looks at others' queues */
 	uint64_t recheck_max;

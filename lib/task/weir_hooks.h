@@ -29,8 +29,9 @@ struct weir_hooks {
 	void (*thread_stop)(void *arg, unsigned int worker);
 
 	/**
-	 * A worker has nothing to run, and has something again. For waits of
-	 * microseconds behind others as short, about once a millisecond.
+	 * A worker has nothing to run, and has something again. For waits of some
+	 * microseconds behind others as short, about once a millisecond, and never
+	 * where it is alone.
 	 */
 	void (*park)(void *arg, unsigned int worker);
 	void (*unpark)(void *arg, unsigned int worker);

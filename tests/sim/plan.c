@@ -154,7 +154,7 @@ plan_workload(struct plan *p)
 	p->early_end = odd(4);
 	p->hooks = odd(4);
 	p->linger_us = PICK(2, 2, 20, 200);
-	p->linger_own_us = p->linger_us * PICK(1, 5, 25, 25);
+	p->linger_polled_us = p->linger_us * PICK(1, 5, 25, 25);
 	if (p->early_end && odd(2))
 		p->options[0].on_failure = WEIR_FAILURE_SHUTDOWN;
 }

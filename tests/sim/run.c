@@ -115,7 +115,7 @@ create(unsigned int rt)
 		faults = one_in(4);
 	}
 	sim.rt[rt]->linger = sim.plan.linger_us * per_us;
-	sim.rt[rt]->linger_own = sim.plan.linger_own_us * per_us;
+	sim.rt[rt]->linger_polled = sim.plan.linger_polled_us * per_us;
 	faults = true;
 }
 

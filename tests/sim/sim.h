@@ -57,8 +57,8 @@ struct plan {
 	struct weir_options options[RUNTIMES_MAX];
 	unsigned int lcores[RTE_MAX_LCORE]; /* of all runtimes */
 	bool hooks;
-	unsigned int linger_us;	    /* waits that are short */
-	unsigned int linger_own_us; /* that their own work ends */
+	unsigned int linger_us;	       /* waits that are short */
+	unsigned int linger_polled_us; /* that a poll ends */
 	struct kernel_options kernel;
 	unsigned int odds[KERNEL_CHANCES]; /* one in so many; 0: never */
 	unsigned int nb_sources;

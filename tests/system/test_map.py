@@ -8,8 +8,8 @@ import signal
 import tempfile
 import time
 
-from weirtest import (END_SECONDS, MARK, WARNING, Tap, Testpmd, check,
-                      make_packets, read_pcap, seed, write_pcap)
+from weirtest import (END_SECONDS, MARK, WARNING, Tap, Telemetry, Testpmd,
+                      check, make_packets, read_pcap, seed, write_pcap)
 
 RINGS = ("net_ring0", "net_ring1")
 # Lcores 1 to 3 are EAL's workers in each test.
@@ -59,6 +59,22 @@ def forwarded(testpmd):
         "packets on both ports")
 
 
+def polls_by_lcore(telemetry, workers):
+    answers = (telemetry.ask(f"/weir/worker,weir,{i}") for i in range(workers))
+    return {worker["lcore"]: worker["polls"] for worker in answers}
+
+
+def wait_turns(testpmd, workers, lcores):
+    """Waits until those on these lcores have had turns since it was called."""
+    with Telemetry(testpmd) as telemetry:
+        before = polls_by_lcore(telemetry, workers)
+        telemetry.wait_for(
+            lambda: all(n > before[lcore] for lcore, n in
+                        polls_by_lcore(telemetry, workers).items()
+                        if lcore in lcores),
+            f"turn on each of lcores {lcores}")
+
+
 def worker_lines(lines):
     return {int(m[1]): int(m[2]) for m in (re.match(
         r"worker \d+: lcore (\d+), polls (\d+)", line) for line in lines) if m}
@@ -81,11 +97,12 @@ def tuples_as_argument():
 
 def lcores_without_queues():
     """They are dealt out then."""
-    with Testpmd(("--map", "lcore 2; lcore 1", "--run-for", "0.5")) as testpmd:
-        testpmd.wait_end()
-        polls = worker_lines(testpmd.lines)
-        check(list(polls) == [2, 1] and all(polls.values()),
-              f"not both worked: {polls}")
+    with Testpmd(("--map", "lcore 2; lcore 1"), telemetry=True) as testpmd:
+        testpmd.wait_started()
+        wait_turns(testpmd, 2, (1, 2))
+        testpmd.stop().check_clean()
+        check(list(worker_lines(testpmd.lines)) == [2, 1],
+              f"other workers: {testpmd.lines}")
 
 
 def warnings():
@@ -103,22 +120,23 @@ def live(folder):
     """Packets go round between two rings while all that can change does."""
     file = MapFile(folder, START)
     with Testpmd(("--map", file.path, "--tx-first", "--stats-period", "0.1"),
-                 RINGS, 3) as testpmd:
+                 RINGS, 3, telemetry=True) as testpmd:
         testpmd.wait_started()
         forwarded(testpmd)
+        wait_turns(testpmd, 3, (1, 2))
         line = change(testpmd, file, "lcore 3 rx=0.0,1.0 park=pause\n")
         check(line == "map applied: workers 1 (added 1, retired 2), "
               "queues moved 2", line)
         forwarded(testpmd)
+        wait_turns(testpmd, 3, (3,))
         line = change(testpmd, file, "(0,0,2),(1,0,1)\nlcore 3\n")
         check(line == "map applied: workers 3 (added 2, retired 0), "
               "queues moved 2", line)
         forwarded(testpmd)
+        wait_turns(testpmd, 3, (1, 2))
         testpmd.stop().check_clean()
-        polls = worker_lines(testpmd.lines)
-        # Of two others one may do all.
-        check(sorted(polls) == [1, 2, 3] and polls[3],
-              f"not the one that was alone: {polls}")
+        check(sorted(worker_lines(testpmd.lines)) == [1, 2, 3],
+              f"other workers: {testpmd.lines}")
         # Three, then one, then three.
         mean = re.search(r"^average: .* on ([\d.]+) workers",
                          "\n".join(testpmd.lines), re.MULTILINE)

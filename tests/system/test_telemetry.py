@@ -1,55 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A running weir-testpmd answers over DPDK's telemetry socket."""
 
-import contextlib
-import json
-import socket
-import time
-
-from weirtest import TWO_NULL, Tap, Testpmd, check
+from weirtest import TWO_NULL, Tap, Telemetry, Testpmd, check
 
 WORKERS = 2
-
-
-class Telemetry:
-    """A connection. Use as a context manager."""
-
-    def __init__(self, testpmd):
-        path = f"{testpmd.runtime}/dpdk/{testpmd.prefix}/dpdk_telemetry.v2"
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with contextlib.ExitStack() as stack:
-            stack.callback(self.socket.close)
-            self.socket.connect(path)
-            greeting = json.loads(self.socket.recv(1024))
-            stack.pop_all()
-        self.size = greeting["max_output_len"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def ask(self, request):
-        self.socket.send(request.encode())
-        answer = json.loads(self.socket.recv(self.size))
-        check(len(answer) == 1, f"{request}: {answer}")
-        return answer[request.split(",")[0]]
-
-
-def wait_polled(telemetry, seconds=30):
-    """Until every task has had a turn."""
-    end = time.monotonic() + seconds
-    while not all(task["polls"] for task in
-                  telemetry.ask("/weir/tasks,weir").values()):
-        check(time.monotonic() < end, f"not polled within {seconds} s")
 
 
 def running(function):
     with Testpmd((), TWO_NULL, WORKERS, telemetry=True) as testpmd:
         testpmd.wait_started()
         with Telemetry(testpmd) as telemetry:
-            wait_polled(telemetry)
+            telemetry.wait_for(
+                lambda: all(task["polls"] for task in
+                            telemetry.ask("/weir/tasks,weir").values()),
+                "turn of each task")
             function(telemetry)
         testpmd.stop().check_clean()
 

@@ -2,10 +2,12 @@
 """What the system tests have in common: TAP, and running weir-testpmd."""
 
 import contextlib
+import json
 import os
 import random
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -273,6 +275,38 @@ class Testpmd:
             if m and port is not None:
                 found[port] = int(m[1])
         return found
+
+
+class Telemetry:
+    """A connection to one that has it. Use as a context manager."""
+
+    def __init__(self, testpmd):
+        path = f"{testpmd.runtime}/dpdk/{testpmd.prefix}/dpdk_telemetry.v2"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.socket.close)
+            self.socket.connect(path)
+            greeting = json.loads(self.socket.recv(1024))
+            stack.pop_all()
+        self.size = greeting["max_output_len"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def ask(self, request):
+        self.socket.send(request.encode())
+        answer = json.loads(self.socket.recv(self.size))
+        check(len(answer) == 1, f"{request}: {answer}")
+        return answer[request.split(",")[0]]
+
+    def wait_for(self, asked, what, seconds=START_SECONDS):
+        """Waits until asked() is true, which asks each time."""
+        end = time.monotonic() + seconds
+        while not asked():
+            check(time.monotonic() < end, f"no {what} within {seconds} s")
 
 
 # Packets and files of packets.

@@ -887,7 +887,7 @@ setup_short_waits(void **state)
 {
 	setup_current(state);
 	rig.rt->linger = UINT64_MAX;
-	rig.rt->linger_own = UINT64_MAX;
+	rig.rt->linger_polled = UINT64_MAX;
 	return 0;
 }
 
@@ -896,7 +896,7 @@ static void
 linger(unsigned int worker)
 {
 	rig.rt->linger = UINT64_MAX;
-	rig.rt->linger_own = UINT64_MAX;
+	rig.rt->linger_polled = UINT64_MAX;
 	rig.rt->workers[worker]->core.short_waits = UINT32_MAX / 2;
 }
 
@@ -908,9 +908,9 @@ setup_lingering(void **state)
 	return 0;
 }
 
-/* Short are those waits only that its own work ends. */
+/* Short are those waits only that a poll ends. */
 static int
-setup_own_lingering(void **state)
+setup_polled_lingering(void **state)
 {
 	setup_lingering(state);
 	rig.rt->linger = 0;
@@ -992,10 +992,21 @@ parks_of_driver(void)
 	return counter_get(&rig.rt->workers[0]->counters, parks);
 }
 
+/* Ends one's wait, and then the next: for the worker alone, and for any. */
 static void
-driver_that_polls_lingers_longer_for_its_own(void **state)
+end_two_waits(void)
 {
 	struct weir_join *join;
+
+	join = rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
+	assert_int_equal(rig_join(join, NULL), 0);
+	join = weir_task_spawn(rig.rt, &rig_done_ops, &rig.told, NULL);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+driver_that_polls_lingers_longer_for_that(void **state)
+{
 	struct atomic_u32 rc;
 	struct weir_waker *w;
 	pthread_t driver;
@@ -1004,29 +1015,36 @@ driver_that_polls_lingers_longer_for_its_own(void **state)
 	begin_to_poll();
 	driver = start_driver_awake(&rc);
 	w = rig_take_waker(&rig.waker);
-	for (i = 0; i < ROUNDS; i++) {
-		join = rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
-		assert_int_equal(rig_join(join, NULL), 0);
-	}
+	for (i = 0; i < ROUNDS; i++)
+		end_two_waits();
 	assert_int_equal(parks_of_driver(), 0);
 	parks_at_end(driver, w, &rc);
 }
 
-/* The next time it has to be told. */
 static void
-driver_that_polls_lingers_no_longer_for_others(void **state)
+driver_that_polls_lingers_after_two_such_waits(void **state)
 {
 	struct weir_join *join;
 	struct atomic_u32 rc;
 	struct weir_waker *w;
 	pthread_t driver;
+	unsigned int i;
 
 	begin_to_poll();
+	rig.rt->workers[0]->core.short_waits = 0;
 	driver = start_driver_awake(&rc);
 	w = rig_take_waker(&rig.waker);
-	join = weir_task_spawn(rig.rt, &rig_done_ops, &rig.told, NULL);
-	assert_int_equal(rig_join(join, NULL), 0);
-	rig_wait_until(parks_of_driver() > 0);
+	for (i = 1; i <= 2; i++) {
+		rig_wait_until(parks_of_driver() == i);
+		join = i == 1 ? rig_spawn_on(rig.rt, 0, &rig_done_ops,
+					     &rig.told) :
+				weir_task_spawn(rig.rt, &rig_done_ops,
+						&rig.told, NULL);
+		assert_int_equal(rig_join(join, NULL), 0);
+	}
+	for (i = 0; i < ROUNDS; i++)
+		end_two_waits();
+	assert_int_equal(parks_of_driver(), 2);
 	parks_at_end(driver, w, &rc);
 }
 
@@ -1318,6 +1336,12 @@ spawn_and_block(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
+static const struct weir_task_ops stuck_ops = {
+	.name = "spawn_and_block",
+	.state_size = sizeof(struct rig_log *),
+	.poll = spawn_and_block,
+};
+
 /* It finds something of its own each time, at once, and searches all the same. */
 static void
 worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
@@ -1326,11 +1350,6 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 		.name = "restless",
 		.flags = WEIR_SOURCE_NOTIFIES,
 		.poll = restless_poll,
-	};
-	static const struct weir_task_ops stuck_ops = {
-		.name = "spawn_and_block",
-		.state_size = sizeof(struct rig_log *),
-		.poll = spawn_and_block,
 	};
 	const struct weir_spawn_attr there = {
 		.affinity = WEIR_AFFINITY_WORKER,
@@ -1353,6 +1372,8 @@ worker_whose_waits_are_short_takes_from_one_that_is_stuck(void **state)
 	rig_wait_until(rig_get(&rig.log.polls) > 1000);
 	stuck = weir_task_spawn(rig.rt, &stuck_ops, &log, &there);
 	rc = rig_join(stuck, NULL);
+	/* The log is ours. */
+	rig_wait_until(rc != 0 || rig_get(&queued.drops) == QUEUED);
 	rig_set(&rig.go, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	let_be(r, polled);
@@ -1368,6 +1389,21 @@ rescues_of(struct weir_event *event)
 	return stats.rescues;
 }
 
+/* Worker 1 lingers without end from its next wait on. */
+static void
+have_worker_1_linger(void)
+{
+	struct rig_blockers blockers;
+
+	assert_int_equal(weir_worker_park_set(rig.rt, 1, WEIR_PARK_POLL), 0);
+	/* Nobody looks at these meanwhile. */
+	rig_block(&blockers, rig.rt);
+	linger(1);
+	rig.rt->linger = 0;
+	rig.rt->workers[1]->core.search_after = UINT64_MAX;
+	rig_unblock(&blockers);
+}
+
 /* Q8: it has nothing of its own, and takes nothing from that one either. */
 static void
 worker_that_lingers_guards_one_that_is_stuck(void **state)
@@ -1381,12 +1417,7 @@ worker_that_lingers_guards_one_that_is_stuck(void **state)
 	struct weir_join *join;
 	struct echo e;
 
-	assert_int_equal(weir_worker_park_set(rig.rt, 1, WEIR_PARK_POLL), 0);
-	/* Nobody looks at these meanwhile. */
-	rig_block(&blockers, rig.rt);
-	linger(1);
-	rig.rt->workers[1]->core.search_after = UINT64_MAX;
-	rig_unblock(&blockers);
+	have_worker_1_linger();
 	event = weir_event_create(rig.rt, 0);
 	assert_non_null(event);
 	e = (struct echo){ event, &seen, 1 };
@@ -1398,6 +1429,27 @@ worker_that_lingers_guards_one_that_is_stuck(void **state)
 	rig_unblock(&blockers);
 	assert_int_equal(rig_join(join, NULL), 0);
 	weir_event_free(event);
+}
+
+/* The next time it is to be told. */
+static void
+worker_that_lingers_parks_behind_what_it_has_stolen(void **state)
+{
+	const struct counters *c = &rig.rt->workers[1]->counters;
+	const struct weir_spawn_attr there = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct rig_log queued = { .polls = { 0 } }, *log = &queued;
+	struct weir_join *stuck;
+	uint64_t before;
+
+	have_worker_1_linger();
+	before = counter_get(c, parks);
+	stuck = weir_task_spawn(rig.rt, &stuck_ops, &log, &there);
+	assert_int_equal(rig_join(stuck, NULL), 0);
+	/* The log is ours. */
+	rig_wait_until(rig_get(&queued.drops) == QUEUED);
+	rig_wait_until(counter_get(c, parks) > before);
 }
 
 #define TEST_IN(name, setup, workers)                           \
@@ -1457,12 +1509,12 @@ main(void)
 			setup_lingering, 0),
 		TEST_IN(driver_lingers_after_two_short_waits, setup_short_waits,
 			0),
-		TEST_IN(driver_that_polls_lingers_longer_for_its_own,
-			setup_own_lingering, 0),
-		TEST_IN(driver_that_polls_lingers_no_longer_for_others,
-			setup_own_lingering, 0),
+		TEST_IN(driver_that_polls_lingers_longer_for_that,
+			setup_polled_lingering, 0),
+		TEST_IN(driver_that_polls_lingers_after_two_such_waits,
+			setup_polled_lingering, 0),
 		TEST_IN(driver_that_need_not_poll_lingers_no_longer,
-			setup_own_lingering, 0),
+			setup_polled_lingering, 0),
 		TEST_IN(driver_that_lingers_is_stopped_by_shutdown,
 			setup_lingering, 0),
 		TEST_IN(driver_that_lingers_watches_what_is_bound_to_it,
@@ -1475,6 +1527,7 @@ main(void)
 		TEST(worker_whose_waits_are_short_takes_from_one_that_is_stuck,
 		     2),
 		TEST(worker_that_lingers_guards_one_that_is_stuck, 2),
+		TEST(worker_that_lingers_parks_behind_what_it_has_stolen, 2),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
