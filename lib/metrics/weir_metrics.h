@@ -27,7 +27,7 @@ struct weir_worker_stats {
 	uint64_t polls;	   /**< tasks taken to be polled */
 	/**
 	 * Times it had nothing to run; of waits of some microseconds behind others as
-	 * short, about one a millisecond, and none where it is alone.
+	 * short, about one a millisecond, and none where no other worker can be.
 	 */
 	uint64_t parks;
 	uint64_t noop_wakes;	  /**< wake-ups that found nothing */

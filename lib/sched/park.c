@@ -16,18 +16,18 @@
  *    work of others, no claim, no call, no event (sleeper.c, K1); and until its
  *    first timer at most, be it one that came here meanwhile.
  * Q5 A worker in the kernel guards nobody. So while another of its node is
- *    awake, and be it that it lingers, it sleeps no longer than a poller would go without a look at the
- *    others' queues; and never so long that a worker which got stuck meanwhile
- *    is left alone for good.
+ *    awake, and be it that it lingers, it sleeps no longer than a poller would go
+ *    without a look at the others' queues; and never so long that a worker which got
+ *    stuck meanwhile is left alone for good.
  * Q6 A worker whose last waits were short polls for as long as a short wait takes
  *    before it says that it sleeps: to say so and to take it back are changes of
  *    words that the workers of its node share. Nobody tells it of others' work
  *    meanwhile, so it looks by itself, after growing pauses; and waits that all end
  *    before that do not keep it from a search for longer than recheck_max. A wait that
- *    ends with what it polls for (events, timers, its inbox, its node's inject queue)
- *    may take longer, where its policy is to poll: workers to whom such work comes one
- *    by one would change those words all the time. Who lives on what it steals is to
- *    be told of it.
+ *    ends with what it polls for (events, timers, its inbox; while it lingers or is
+ *    alone, the inject queue) may take longer, where its policy is to poll: workers to
+ *    whom such work comes one by one would change those words all the time. Who lives
+ *    on what it steals is to be told of it.
  * Q7 Who is alone on its runtime does not say that it sleeps while it polls: it looks
  *    at the inject queue each time, and who pushes to that has nobody to tell.
  * Q8 It looks after those who are stuck when it is time, however short its waits
@@ -370,14 +370,24 @@ look_elsewhere(struct core *c, const struct task *watched)
 	return is_notified(watched);
 }
 
+/* What came to the inject queue; of those that linger, one gets it. */
+static bool
+take_sent(struct core *c, struct task **t)
+{
+	if (likely(!inject_pending(&worker_of(c)->node->inject)))
+		return false;
+	*t = weir__take_inject(c);
+	return *t != NULL;
+}
+
 /*
- * Polls for as long as a short wait takes, since `begin`. True: it has found something,
- * or the node's inject queue has.
+ * Polls for as long as a short wait takes, since `begin`. True: it has found something;
+ * *t is what it has taken from the inject queue.
  */
 static bool
-poll_lingering(struct core *c, const struct task *watched, uint64_t begin)
+poll_lingering(struct core *c, const struct task *watched, uint64_t begin,
+	       struct task **t)
 {
-	const struct inject *inject = &worker_of(c)->node->inject;
 	uint64_t first = worker_of(c)->rt->recheck_min / LINGER_PART;
 	uint64_t next = first, limit = short_wait(c, true), waited;
 
@@ -385,9 +395,6 @@ poll_lingering(struct core *c, const struct task *watched, uint64_t begin)
 		if (waited < first) {
 			atomic_spin();
 		} else {
-			/* Another that lingers may have it before. */
-			if (inject_pending(inject))
-				return true;
 			if (waited >= next) {
 				if (look_elsewhere(c, watched))
 					break;
@@ -397,14 +404,16 @@ poll_lingering(struct core *c, const struct task *watched, uint64_t begin)
 			}
 			atomic_pause();
 		}
-		if (poll_waiting(c, watched))
+		if (poll_waiting(c, watched) ||
+		    (waited >= first && take_sent(c, t)))
 			return true;
 	}
-	return has_tasks(c) || inject_pending(inject);
+	/* It may have come since. */
+	return take_sent(c, t) || has_tasks(c);
 }
 
 bool
-weir__linger(struct core *c)
+weir__linger(struct core *c, struct task **t)
 {
 	struct worker *w = worker_of(c);
 	struct task *watched;
@@ -424,7 +433,7 @@ weir__linger(struct core *c)
 	count_busy(c, begin);
 	note_idleness(c);
 	if (!found)
-		found = poll_lingering(c, watched, begin);
+		found = poll_lingering(c, watched, begin, t);
 	found |= end_watch(c, watched);
 	core_looked(c, core_tick(c) + 1);
 	end_wait(c, begin, found);

@@ -10,8 +10,8 @@
  *    worker if that is on the task's home node, and else to the home node's
  *    inject queue.
  * H3 After a task was made runnable, one sleeper of its node is told: by a worker
- *    one with its last-level cache, if there is one. Only when all of them are
- *    busy and work piles up is one told on another node. What a worker finds
+ *    one with its last-level cache, if there is one. Only when none of them
+ *    sleeps and work piles up is one told on another node. What a worker finds
  *    between two tasks is told of as soon as it is known what runs next, unless
  *    it is that; what its queue had no room for is told of at once. A task that is
  *    alone on its worker, where it would wait for nobody in the queue, runs next

@@ -656,10 +656,11 @@ fire_timers(struct worker *w, uint64_t now, unsigned int *fired)
 
 /*
  * park.c: waits before a search, if waits have been short (Q6). True if there is
- * something to do of its own.
+ * something to do, of its own, or that it has taken from the inject queue: *t, which is
+ * NULL before.
  */
 bool
-weir__linger(struct core *c);
+weir__linger(struct core *c, struct task **t);
 void
 weir__park(struct core *c);
 

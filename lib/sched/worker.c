@@ -644,15 +644,6 @@ look(struct core *c)
 	return inject ? take_first(c) : NULL;
 }
 
-/* What a short wait has ended with: what was sent here, if it is nothing of its own. */
-static struct task *
-take_waited(struct core *c)
-{
-	struct task *t = take_local(c);
-
-	return t != NULL ? t : weir__take_inject(c);
-}
-
 static struct task *
 search_or_park(struct core *c)
 {
@@ -689,8 +680,8 @@ look_around(struct core *c)
 	/* It goes on with that, behind a look at the clock each time. */
 	if (t == NULL && !c->searching && turns_lists(worker_of(c)))
 		core_look_at(c, core_tick(c) + 1);
-	else if (t == NULL && !c->searching && weir__linger(c))
-		t = take_waited(c);
+	else if (t == NULL && !c->searching && weir__linger(c, &t))
+		t = t != NULL ? t : take_local(c);
 	else if (t == NULL)
 		t = search_or_park(c);
 	c->looking = false;

@@ -31,7 +31,7 @@ struct weir_hooks {
 	/**
 	 * A worker has nothing to run, and has something again. For waits of some
 	 * microseconds behind others as short, about once a millisecond, and never
-	 * where it is alone.
+	 * where no other worker can be.
 	 */
 	void (*park)(void *arg, unsigned int worker);
 	void (*unpark)(void *arg, unsigned int worker);

@@ -274,8 +274,9 @@ drive(void *arg)
 			weir__poll_sources(c, rte_rdtsc(), true);
 			t = next_task(c);
 		}
-		if (t == NULL && !c->searching && weir__linger(c)) {
-			t = next_task(c);
+		if (t == NULL && !c->searching && weir__linger(c, &t)) {
+			if (t == NULL)
+				t = next_task(c);
 			if (t == NULL)
 				continue;
 		} else if (t == NULL) {
