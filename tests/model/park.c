@@ -198,6 +198,17 @@ MODEL(park_linger_inbox, "who lingers and goes to the kernel finds its inbox",
 	end(1);
 }
 
+MODEL(park_linger_on, "who goes on to linger finds its inbox, and is stopped",
+      2, 2)
+{
+	workers_begin(1, WEIR_PARK_POLL,
+		      WORKERS_PATIENT | WORKERS_LINGER | WORKERS_LINGER_ON);
+	workers_drive(0);
+	weir__place(workers_bound_task(0, 0));
+	weir__place(workers_bound_task(1, 0));
+	end(2);
+}
+
 /* Q9 */
 
 static struct atomic_u32 mail[2];

@@ -153,6 +153,8 @@ workers_begin(unsigned int n, enum weir_park park, unsigned int kind)
 	rt->cross_node_age = NEVER;
 	rt->recheck_min = kind & WORKERS_PATIENT ? NEVER : 0;
 	rt->recheck_max = rt->recheck_min;
+	rt->linger = kind & WORKERS_LINGER_ON ? NEVER : 0;
+	rt->linger_polled = rt->linger;
 	rt->membarrier = !(kind & WORKERS_NO_MEMBARRIER);
 	kernel_options.short_waits_poll = rt->membarrier;
 	rt->clock.hz = 1000000;

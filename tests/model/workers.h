@@ -28,6 +28,8 @@ enum workers_kind {
 	WORKERS_APART = 4,
 	/* Their waits were short. */
 	WORKERS_LINGER = 8,
+	/* And are all: they linger until they find something by their polls. */
+	WORKERS_LINGER_ON = 16,
 };
 
 /* n workers, awake, which wait by that policy; kind: of enum workers_kind. */
