@@ -72,8 +72,10 @@ def refused_frames(rng, workers):
                      (f"net_pcap0,rx_pcap={folder}/in,tx_pcap={folder}/out",
                       "net_tap1,iface=port1"), workers,
                      wrapper=("ip", "netns", "exec", name)) as testpmd:
-            testpmd.wait_for(lambda *_: testpmd.sent().get(1) == GOOD,
-                             "sign of the frames")
+            # The last of them may be bad ones.
+            testpmd.wait_for(lambda *_: (
+                testpmd.counted("RX").get(0) == GOOD + BAD and
+                testpmd.sent().get(1) == GOOD), "sign of the frames")
             deadline = time.monotonic() + SECONDS
             while kernel_received(name, "port1") < GOOD:
                 check(time.monotonic() < deadline, "frames do not arrive")
