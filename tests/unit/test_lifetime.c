@@ -52,8 +52,11 @@ runtime_stays_until_the_last_wake_up_is_over(void **state)
 {
 	struct weir_join *join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
 	struct weir_waker *w = rig_take_waker(&rig.waker);
+	const struct task *t = (const struct task *)join;
 	pthread_t thread;
 
+	/* Who wakes a task in the middle of its poll pushes nothing. */
+	rig_wait_until(!(state_load(&t->state) & STATE_RUNNING));
 	rig_set(&rig.go, 1);
 	rig_set(&stopped, 0);
 	rig_set(&stop_pushes, 1);
