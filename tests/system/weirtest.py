@@ -302,11 +302,12 @@ class Telemetry:
         check(len(answer) == 1, f"{request}: {answer}")
         return answer[request.split(",")[0]]
 
-    def wait_for(self, asked, what, seconds=START_SECONDS):
+    def wait_for(self, asked, what):
         """Waits until asked() is true, which asks each time."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + START_SECONDS
         while not asked():
-            check(time.monotonic() < end, f"no {what} within {seconds} s")
+            check(time.monotonic() < end,
+                  f"no {what} within {START_SECONDS} s")
 
 
 # Packets and files of packets.

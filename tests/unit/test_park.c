@@ -980,28 +980,52 @@ driver_lingers_after_two_short_waits(void **state)
 	assert_int_equal(parks_at_end(driver, w, &rc), 2);
 }
 
-static void
-begin_to_poll(void)
-{
-	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
-}
-
 static uint64_t
 parks_of_driver(void)
 {
 	return counter_get(&rig.rt->workers[0]->counters, parks);
 }
 
-/* Ends one's wait, and then the next: for the worker alone, and for any. */
-static void
-end_two_waits(void)
+/* Its task waits, to be woken by *w. */
+static pthread_t
+start_polling_driver(struct atomic_u32 *rc, struct weir_waker **w)
 {
-	struct weir_join *join;
+	pthread_t driver;
 
-	join = rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
+	assert_int_equal(weir_worker_park_set(rig.rt, 0, WEIR_PARK_POLL), 0);
+	driver = start_driver_awake(rc);
+	*w = rig_take_waker(&rig.waker);
+	return driver;
+}
+
+static void
+end_wait_by_inbox(void)
+{
+	struct weir_join *join =
+		rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
+
 	assert_int_equal(rig_join(join, NULL), 0);
-	join = weir_task_spawn(rig.rt, &rig_done_ops, &rig.told, NULL);
+}
+
+static void
+end_wait_by_inject_queue(void)
+{
+	struct weir_join *join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+
 	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+/* How often it has parked behind many such waits. */
+static uint64_t
+parks_behind_waits(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		end_wait_by_inbox();
+		end_wait_by_inject_queue();
+	}
+	return parks_of_driver();
 }
 
 static void
@@ -1009,43 +1033,30 @@ driver_that_polls_lingers_longer_for_that(void **state)
 {
 	struct atomic_u32 rc;
 	struct weir_waker *w;
-	pthread_t driver;
-	unsigned int i;
+	pthread_t driver = start_polling_driver(&rc, &w);
+	uint64_t parks = parks_behind_waits();
 
-	begin_to_poll();
-	driver = start_driver_awake(&rc);
-	w = rig_take_waker(&rig.waker);
-	for (i = 0; i < ROUNDS; i++)
-		end_two_waits();
-	assert_int_equal(parks_of_driver(), 0);
 	parks_at_end(driver, w, &rc);
+	assert_int_equal(parks, 0);
 }
 
 static void
 driver_that_polls_lingers_after_two_such_waits(void **state)
 {
-	struct weir_join *join;
 	struct atomic_u32 rc;
 	struct weir_waker *w;
 	pthread_t driver;
-	unsigned int i;
+	uint64_t parks;
 
-	begin_to_poll();
 	rig.rt->workers[0]->core.short_waits = 0;
-	driver = start_driver_awake(&rc);
-	w = rig_take_waker(&rig.waker);
-	for (i = 1; i <= 2; i++) {
-		rig_wait_until(parks_of_driver() == i);
-		join = i == 1 ? rig_spawn_on(rig.rt, 0, &rig_done_ops,
-					     &rig.told) :
-				weir_task_spawn(rig.rt, &rig_done_ops,
-						&rig.told, NULL);
-		assert_int_equal(rig_join(join, NULL), 0);
-	}
-	for (i = 0; i < ROUNDS; i++)
-		end_two_waits();
-	assert_int_equal(parks_of_driver(), 2);
+	driver = start_polling_driver(&rc, &w);
+	rig_wait_until(parks_of_driver() == 1);
+	end_wait_by_inbox();
+	rig_wait_until(parks_of_driver() == 2);
+	end_wait_by_inject_queue();
+	parks = parks_behind_waits();
 	parks_at_end(driver, w, &rc);
+	assert_int_equal(parks, 2);
 }
 
 static void
