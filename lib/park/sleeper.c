@@ -24,7 +24,6 @@
 #define ALLOW_EXPERIMENTAL_API
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -32,6 +31,7 @@
 #include <rte_cpuflags.h>
 #include <rte_power_intrinsics.h>
 
+#include "base/cancel.h"
 #include "base/membarrier.h"
 #include "park/sleeper.h"
 
@@ -118,14 +118,13 @@ weir__sleeper_signal(const struct sleeper *s)
 {
 	const uint64_t one = 1;
 	int error = errno; /* a signal handler's caller has its own */
-	int cancel;
-
 	/* A thread that was cancelled would end here, and call nobody. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	int cancel = cancel_defer();
+
 	/* It cannot fail: nobody counts to 2^64, and the fd is open. */
 	if (write(s->event_fd, &one, sizeof(one)) < 0)
 		WEIR_ASSERT(errno == EAGAIN, "K3");
-	pthread_setcancelstate(cancel, NULL);
+	cancel_allow(cancel);
 	errno = error;
 }
 

@@ -324,7 +324,7 @@ static int
 enqueue(struct weir_runtime *rt, struct task *t)
 {
 	struct blocking_pool *p = &rt->blocking;
-	int rc;
+	int cancel = cancel_defer(), rc;
 
 	pthread_mutex_lock(&p->mutex);
 	rc = p->closed ? -ECANCELED : call_server(rt);
@@ -335,6 +335,7 @@ enqueue(struct weir_runtime *rt, struct task *t)
 		count(&p->queued, 1);
 	}
 	pthread_mutex_unlock(&p->mutex);
+	cancel_allow(cancel);
 	return rc;
 }
 

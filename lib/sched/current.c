@@ -92,6 +92,7 @@ void
 weir__current_run(struct weir_runtime *rt, struct weir_join *join)
 {
 	struct core_waiter me = { .listed = false };
+	int cancel = cancel_defer(); /* B1, B2 */
 	bool watching = false;
 
 	parker_init(&me.parker);
@@ -114,4 +115,5 @@ weir__current_run(struct weir_runtime *rt, struct weir_join *join)
 	if (watching)
 		weir__join_unwatch(join);
 	parker_fini(&me.parker);
+	cancel_allow(cancel);
 }

@@ -16,6 +16,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/cancel.h"
 #include "base/rand.h"
 #include "metrics/counters.h"
 #include "metrics/histogram.h"

@@ -310,7 +310,10 @@ begin(struct weir_runtime *rt, int failure)
 void
 weir_runtime_shutdown_begin(struct weir_runtime *rt)
 {
+	int cancel = cancel_defer();
+
 	begin(rt, 0);
+	cancel_allow(cancel);
 }
 
 int
@@ -348,9 +351,9 @@ has_stopped(const struct weir_runtime *rt)
 	       !rt->core_taken && rt->nb_beginning == 0;
 }
 
-int
-weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
-		      struct weir_shutdown_report *report)
+static int
+shut_down(struct weir_runtime *rt, uint64_t timeout_ms,
+	  struct weir_shutdown_report *report)
 {
 	struct timespec deadline = weir__deadline(timeout_ms);
 	struct weir_shutdown_report left;
@@ -382,5 +385,16 @@ weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
 		log_report(&left);
 	if (report != NULL)
 		*report = left;
+	return rc;
+}
+
+int
+weir_runtime_shutdown(struct weir_runtime *rt, uint64_t timeout_ms,
+		      struct weir_shutdown_report *report)
+{
+	int cancel = cancel_defer(), rc;
+
+	rc = shut_down(rt, timeout_ms, report);
+	cancel_allow(cancel);
 	return rc;
 }

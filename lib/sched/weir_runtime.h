@@ -6,6 +6,9 @@
 /**
  * @file
  * The runtime: workers on EAL lcores that run tasks and poll sources.
+ *
+ * A plain thread that is cancelled (pthread_cancel(3)) in one of these functions ends
+ * behind it. Who drives a current-thread runtime does not end in a task's poll either.
  */
 
 #include <limits.h>
@@ -396,7 +399,8 @@ weir_worker_add(struct weir_runtime *rt, unsigned int lcore);
  * tasks go to the node's inject queue. Nothing is lost. Returns when the lcore
  * is EAL's again, which takes as long as the task takes that runs there and
  * those that block its thread (weir_block_in_place()), those included that begin
- * to do so meanwhile.
+ * to do so meanwhile; and, if it has ever had a source, until every worker has passed
+ * its loop once.
  *
  * @return 0; -EINVAL when one of both is not a worker that runs; -ENOMEM, and
  * nothing has changed; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;

@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/cancel.h"
+
 struct thread_parker {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -37,16 +39,15 @@ parker_fini(struct thread_parker *p)
 static inline void
 parker_park(struct thread_parker *p)
 {
-	int cancel;
+	/* Who wakes it touches this, on the stack of a thread. */
+	int cancel = cancel_defer();
 
-	/* Not cancelled meanwhile: who wakes it touches this, on the stack of a thread. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&p->mutex);
 	while (!p->notified)
 		pthread_cond_wait(&p->cond, &p->mutex);
 	p->notified = false;
 	pthread_mutex_unlock(&p->mutex);
-	pthread_setcancelstate(cancel, NULL);
+	cancel_allow(cancel);
 }
 
 static inline void

@@ -206,6 +206,46 @@ test_a_plain_thread_wakes_the_driver(void **state)
 }
 
 static int
+be_cancelled(struct weir_context *ctx, void *state)
+{
+	pthread_testcancel();
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops cancelled_ops = {
+	.name = "cancelled",
+	.poll = be_cancelled,
+};
+
+static void *
+drive_cancelled(void *arg)
+{
+	int *rc = arg;
+
+	pthread_cancel(pthread_self());
+	*rc = weir_runtime_block_on(rt, &cancelled_ops, NULL, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* B2: it gives the core back first. */
+static void
+test_a_driver_that_is_cancelled_ends_behind_its_task(void **state)
+{
+	pthread_t thread;
+	void *end = NULL;
+	int rc = 1;
+
+	assert_int_equal(pthread_create(&thread, NULL, drive_cancelled, &rc),
+			 0);
+	pthread_join(thread, &end);
+	assert_int_equal(rc, 0);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+	assert_int_equal(weir_runtime_block_on(rt, &cancelled_ops, NULL, NULL),
+			 0);
+}
+
+static int
 take_events(struct weir_context *ctx, void *state)
 {
 	struct weir_null **null = state;
@@ -347,6 +387,7 @@ main(void)
 		TEST(test_threads_pass_the_core_between_them),
 		TEST(test_nested_block_on_is_refused),
 		TEST(test_a_plain_thread_wakes_the_driver),
+		TEST(test_a_driver_that_is_cancelled_ends_behind_its_task),
 		TEST(test_the_driver_polls_sources),
 		TEST(test_shutdown_ends_those_who_block),
 		TEST(test_shutdown_ends_tasks_that_nobody_drives),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,37 @@ idle_tasks_are_dropped(void **state)
 		assert_int_equal(weir_join_wait(joins[i], NULL), -ECANCELED);
 		weir_waker_drop(w);
 	}
+}
+
+static void *
+shut_down_cancelled(void *arg)
+{
+	int *rc = arg;
+
+	pthread_cancel(pthread_self());
+	*rc = weir_runtime_shutdown(rig.rt, 1, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Nor does it leave a lock to those who come behind it. */
+static void
+who_is_cancelled_waits_until_the_deadline(void **state)
+{
+	struct rig_blockers b;
+	pthread_t thread;
+	void *end = NULL;
+	int rc = 1;
+
+	rig_block_some(&b, rig.rt, 1);
+	assert_int_equal(
+		pthread_create(&thread, NULL, shut_down_cancelled, &rc), 0);
+	pthread_join(thread, &end);
+	assert_int_equal(rc, -ETIMEDOUT);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+	rig_set(&b.go, 1);
+	shut_down();
+	weir_join_detach(b.joins[0]);
 }
 
 static void
@@ -612,6 +644,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(nothing_to_end),
 		RIG_TESTS(idle_tasks_are_dropped),
+		RIG_TESTS(who_is_cancelled_waits_until_the_deadline),
 		RIG_TESTS(running_tasks_end_by_themselves),
 		RIG_TESTS(queued_tasks_are_dropped_without_a_poll),
 		RIG_TESTS(yielding_tasks_are_dropped),

@@ -415,6 +415,7 @@ test_current_thread_runtime_has_one_worker(void **state)
 }
 
 struct retirement {
+	bool cancelled; /* the thread */
 	struct atomic_u32 begun;
 	struct atomic_u32 over;
 	int rc;
@@ -425,9 +426,12 @@ retire_worker_0(void *arg)
 {
 	struct retirement *r = arg;
 
+	if (r->cancelled)
+		pthread_cancel(pthread_self());
 	rig_set(&r->begun, 1);
 	r->rc = weir_worker_retire(rig.rt, 0, 1);
 	rig_set(&r->over, 1);
+	pthread_testcancel();
 	return NULL;
 }
 
@@ -457,6 +461,24 @@ test_retiring_waits_for_the_task_that_runs(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(r.rc, 0);
 	assert_false(weir_worker_is_active(rig.rt, 0));
+}
+
+static void
+test_who_is_cancelled_retires_a_worker_first(void **state)
+{
+	struct retirement r = { .cancelled = true, .rc = 1 };
+	struct rig_blockers b;
+	pthread_t thread;
+	void *end = NULL;
+
+	rig_block_some(&b, rig.rt, 1);
+	pthread_create(&thread, NULL, retire_worker_0, &r);
+	await_the_call(&r);
+	rig_unblock(&b);
+	pthread_join(thread, &end);
+	assert_int_equal(r.rc, 0);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+	assert_int_equal(weir_worker_add(rig.rt, lcores[0]), 0);
 }
 
 static void
@@ -766,6 +788,7 @@ main(void)
 		TEST(test_functions_that_tasks_block_in_cannot_wait_for_a_change),
 		TEST(test_current_thread_runtime_has_one_worker),
 		TEST(test_retiring_waits_for_the_task_that_runs),
+		TEST(test_who_is_cancelled_retires_a_worker_first),
 		TEST(test_retiring_waits_for_blocked_threads),
 		TEST(test_shutdown_overtakes_a_retirement),
 		TEST(test_shutdown_with_a_retired_worker_leaves_its_lcore_alone),
