@@ -78,6 +78,7 @@ struct core {
 	uint32_t next_event;	  /* tick of the next maintenance */
 	uint32_t next_inject;	  /* tick of the next look at inject first */
 	uint32_t inject_interval; /* ticks */
+	uint32_t took_inject;	  /* tick of the last take from such a queue */
 	/* TSC of the last look at the clock, or poll while parked. */
 	uint64_t now;
 	uint32_t stamp;	 /* the same, coarse */

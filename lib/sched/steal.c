@@ -28,10 +28,10 @@
 #include "sched/scheduler.h"
 
 /*
- * Of the turns from one look at the inject queues to the next, the part for which tasks
- * are taken though the worker's own queue is full; and the most. Fewer: they wait for
- * longer beside many that are always runnable. More: more of those that are in the
- * queue go to the inject queue instead.
+ * Of the turns since tasks were last taken from an inject queue, at most those from one
+ * look at it to the next, the part for which tasks are taken though the worker's own
+ * queue is full; and the most. Fewer: they wait for longer beside many that are always
+ * runnable. More: more of those that are in the queue go to the inject queue instead.
  */
 #define TAKE_PART 4u
 #define TAKE_MOST (RUN_QUEUE_SIZE / 8u)
@@ -75,18 +75,22 @@ worth_looking(const struct core *c, const struct node *node)
 
 /*
  * Of n, as many as make half of what fits at most: a full queue would give tasks back
- * for the next that is woken. But some at least: where a queue stays nearly full, fewer
+ * for the next that is woken. Who yielded comes back behind them (worker.c, give_way()).
+ * But some at least: where a queue stays nearly full, fewer
  * would be taken than come.
  */
 static unsigned int
 fitting(const struct core *c, unsigned int n)
 {
 	unsigned int room = weir__run_queue_room_owner(&worker_of(c)->queue);
-	unsigned int least = RTE_MIN(c->inject_interval / TAKE_PART, TAKE_MOST);
+	unsigned int back = RTE_MIN(core_nb_deferred(c), room);
+	uint32_t ticks = core_tick(c) - c->took_inject;
+	uint32_t least = RTE_MIN(ticks, c->inject_interval) / TAKE_PART;
 
 	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
-	return RTE_MIN(n, RTE_MAX(room / 2 + 1, least));
+	return RTE_MIN(
+		n, RTE_MAX((room - back) / 2 + 1, RTE_MIN(least, TAKE_MOST)));
 }
 
 /*
@@ -105,6 +109,7 @@ take_batch(struct core *c, struct inject *q, unsigned int workers)
 	n = weir__inject_pop(q, tasks, n);
 	if (n == 0)
 		return NULL;
+	c->took_inject = core_tick(c);
 	counter_add(&worker_of(c)->counters, injected, n);
 	weir__schedule_batch(c, tasks + 1, n - 1);
 	if (n > 1)

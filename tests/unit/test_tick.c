@@ -683,6 +683,7 @@ fill_queue(struct weir_context *ctx, void *state)
 		weir_task_spawn_detached(rt, &ops, NULL, NULL);
 	ctx->core->inject_interval = interval;
 	ctx->core->next_inject = core_tick(ctx->core) + 1;
+	ctx->core->took_inject = core_tick(ctx->core) - interval;
 	rig_set(&full, 1);
 	rig_wait_until(rig_get(&go_on));
 	return WEIR_DONE;
@@ -847,6 +848,138 @@ long_inbox_is_turned_between_turns(void **state)
 	expect_parts(turns_at[0]);
 }
 
+static int
+yield_beside_first(struct weir_context *ctx, void *state)
+{
+	return rig_get(&seen) > 0 ? WEIR_DONE : weir_context_yield(ctx);
+}
+
+static struct atomic_u64 overflows;
+
+/* How often its queue had been full by the first one's turn. */
+static int
+note_overflows(struct weir_context *ctx, void *state)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rt, weir_context_worker(ctx), &stats);
+	if (rig_get(&seen) == 0)
+		atomic_u64_store(&overflows, stats.overflows, RELAXED);
+	rig_add(&seen, 1);
+	return WEIR_DONE;
+}
+
+static const struct weir_task_ops note_overflows_ops = {
+	.name = "note",
+	.poll = note_overflows,
+};
+
+/*
+ * So many have yielded, at least, when it looks at the inject queue: some more than there
+ * is room for besides.
+ */
+#define YIELDED 51u
+#define ALWAYS_RUNNABLE (RUN_QUEUE_SIZE - 32u)
+
+static int
+spawn_some_that_yield(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "yields",
+		.poll = yield_beside_first,
+	};
+	struct core *c = ctx->core;
+	unsigned int i;
+
+	for (i = 0; i < ALWAYS_RUNNABLE; i++)
+		weir_task_spawn_detached(rt, &ops, NULL, NULL);
+	c->next_inject = core_tick(c) + YIELDED;
+	c->took_inject = c->next_inject;
+	rig_set(&full, 1);
+	rig_wait_until(rig_get(&go_on));
+	return WEIR_DONE;
+}
+
+static void
+who_yielded_has_a_place_in_the_queue(void **state)
+{
+	static const struct weir_task_ops fill_ops = {
+		.name = "fill",
+		.poll = spawn_some_that_yield,
+	};
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&seen, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	atomic_u64_store(&overflows, UINT64_MAX, RELAXED);
+	rig_options(&o, 1);
+	o.event_interval = 2 * RUN_QUEUE_SIZE;
+	o.max_poll_gap_us = LONG_GAP_US;
+	o.inject_interval = LONG_INTERVAL;
+	start(&o);
+	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+	for (i = 0; i < INJECTED; i++)
+		weir_task_spawn_detached(rt, &note_overflows_ops, NULL, NULL);
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&seen) == INJECTED);
+	rig_runtime_end(&rt);
+	assert_int_equal(atomic_u64_load(&overflows, RELAXED), 0);
+}
+
+/* Fills its worker's queue with tasks that are always runnable, and stays. */
+static int
+fill_with_tasks_that_go_on(struct weir_context *ctx, void *state)
+{
+	while (weir__run_queue_room_owner(&worker_of(weir__core)->queue) > 0)
+		weir_task_spawn_detached(rt, &goes_on, NULL, NULL);
+	rig_set(&full, 1);
+	rig_wait_until(rig_get(&go_on));
+	return WEIR_DONE;
+}
+
+/*
+ * Each part of the list is turned at a look, which takes from the inject queue, too. The
+ * first comes after a whole interval, and may take more than there is room for.
+ */
+static void
+full_queue_is_given_few_while_an_inbox_is_turned(void **state)
+{
+	static const struct weir_task_ops fill_ops = {
+		.name = "fill",
+		.poll = fill_with_tasks_that_go_on,
+	};
+	static const struct weir_task_ops done_ops = {
+		.name = "done",
+		.poll = done_at_once,
+	};
+	const struct weir_spawn_attr bound = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	struct weir_options o;
+	unsigned int i;
+
+	rig_set(&seen, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	atomic_u64_store(&overflows, UINT64_MAX, RELAXED);
+	rig_options(&o, 1);
+	o.inject_interval = LONG_INTERVAL;
+	start(&o);
+	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+	for (i = 0; i < LONG_LIST; i++)
+		weir_task_spawn_detached(rt, &note_overflows_ops, NULL, &bound);
+	for (i = 0; i < PARTS * LONG_INTERVAL; i++)
+		weir_task_spawn_detached(rt, &done_ops, NULL, NULL);
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&seen) == LONG_LIST);
+	rig_runtime_end(&rt);
+	assert_in_range(atomic_u64_load(&overflows, RELAXED), 0, 1);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
 int
@@ -868,6 +1001,8 @@ main(void)
 		TEST(worker_takes_some_of_the_inject_queue_beside_a_full_queue),
 		TEST(long_list_is_turned_between_turns),
 		TEST(long_inbox_is_turned_between_turns),
+		TEST(who_yielded_has_a_place_in_the_queue),
+		TEST(full_queue_is_given_few_while_an_inbox_is_turned),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
