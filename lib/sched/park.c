@@ -408,8 +408,12 @@ poll_lingering(struct core *c, const struct task *watched, uint64_t begin,
 		    (waited >= first && take_sent(c, t)))
 			return true;
 	}
-	/* It may have come since. */
-	return take_sent(c, t) || has_tasks(c);
+	/*
+	 * It may have come since. What is here already is told of, or comes first: who
+	 * was woken for one that is stuck may be where nobody else finds it (schedule.c,
+	 * H5).
+	 */
+	return has_tasks(c) || take_sent(c, t);
 }
 
 bool

@@ -1463,6 +1463,67 @@ worker_that_lingers_parks_behind_what_it_has_stolen(void **state)
 	rig_wait_until(counter_get(c, parks) > before);
 }
 
+/* A source that is ready once, for worker 1, when that has been told to go on. */
+struct held_up {
+	struct atomic_u32 asked;
+	struct atomic_u32 go_on;
+};
+
+static int
+held_up_poll(void *priv)
+{
+	struct held_up *h = priv;
+
+	if (weir_worker_current() != 1 || rig_get(&h->asked))
+		return 0;
+	rig_set(&h->asked, 1);
+	rig_wait_until(rig_get(&h->go_on));
+	return 1;
+}
+
+static int
+look_into_slot(struct weir_context *ctx, void *state)
+{
+	rig_set(*(struct atomic_u32 **)state,
+		slot_peek_owner(&ctx->core->lifo) != NULL);
+	return WEIR_DONE;
+}
+
+/* Where it is, nobody else would find it while that from outside takes long. */
+static void
+who_is_woken_for_one_that_is_stuck_comes_before_what_is_sent(void **state)
+{
+	static const struct weir_source_ops held_up_ops = {
+		.name = "held up",
+		.flags = WEIR_SOURCE_ANY_THREAD,
+		.poll = held_up_poll,
+	};
+	static const struct weir_task_ops look_ops = {
+		.name = "look",
+		.state_size = sizeof(struct atomic_u32 *),
+		.poll = look_into_slot,
+	};
+	struct held_up *h =
+		weir_source_create(rig.rt, &held_up_ops, 0, sizeof(*h));
+	struct atomic_u32 waits = { 2 }, *told = &waits;
+	struct rig_blockers blockers;
+	struct weir_join *polled, *join;
+	int rc;
+
+	assert_non_null(h);
+	polled = keep_polled(h);
+	have_worker_1_linger();
+	rig_block_some(&blockers, rig.rt, 1);
+	rig_wait_until(rig_get(&h->asked));
+	join = weir_task_spawn(rig.rt, &look_ops, &told, NULL);
+	rig_set(&h->go_on, 1);
+	rc = rig_join(join, NULL);
+	rig_unblock(&blockers);
+	let_be(h, polled);
+	assert_int_equal(rc, 0);
+	assert_int_equal(rig_get(&waits), 0);
+}
+
 #define TEST_IN(name, setup, workers)                           \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -1539,6 +1600,8 @@ main(void)
 		     2),
 		TEST(worker_that_lingers_guards_one_that_is_stuck, 2),
 		TEST(worker_that_lingers_parks_behind_what_it_has_stolen, 2),
+		TEST(who_is_woken_for_one_that_is_stuck_comes_before_what_is_sent,
+		     2),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
