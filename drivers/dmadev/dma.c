@@ -12,8 +12,9 @@
  *    refused some; those before `next` have their status, and so have the refused
  *    ones. `done` counts both. All jobs in line together have `in_flight` with
  *    the device.
- * A3 A job is in line from its first weir_dma_run() until it is done. One that is
- *    freed meanwhile stays until the device has none of it. It keeps its place,
+ * A3 Copies are the job's from the first weir_dma_run() on, also if that does not get
+ *    at the channel. The job is in line from the one that does until it is done. One
+ *    that is freed meanwhile stays until the device has none of it. It keeps its place,
  *    so that the channel is polled for it, until the source is closed.
  */
 
@@ -27,6 +28,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/atomic.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/race.h"
@@ -53,7 +55,12 @@ struct weir_dma_job {
 	void (*release)(void *arg);
 	void *arg;
 	unsigned int max_copies;
-	unsigned int n; /* 0: nothing to do */
+	/*
+	 * Whether it has copies. Its task's, without the lock; another that reads it is
+	 * refused with the lock.
+	 */
+	struct atomic_u32 taken;
+	unsigned int n;
 	unsigned int sent;
 	unsigned int next;
 	unsigned int done;
@@ -311,9 +318,10 @@ weir_dma_job_free(struct weir_dma_job *job)
 		destroy(job);
 }
 
+/* A3 */
 static void
-start(struct weir_dma_job *job, const struct weir_dma_copy *copies,
-      unsigned int n)
+take(struct weir_dma_job *job, const struct weir_dma_copy *copies,
+     unsigned int n)
 {
 	unsigned int i;
 
@@ -322,7 +330,7 @@ start(struct weir_dma_job *job, const struct weir_dma_copy *copies,
 		job->copies[i].status = UNTOLD;
 	job->n = n;
 	job->good = 0;
-	list_push_back(&job->q->line, &job->link);
+	atomic_u32_store(&job->taken, 1, RELAXED);
 }
 
 /* All are done: the caller's again. */
@@ -331,6 +339,7 @@ end(struct weir_dma_job *job, struct weir_dma_copy *copies)
 {
 	memcpy(copies, job->copies, job->n * sizeof(copies[0]));
 	job->n = job->sent = job->next = job->done = 0;
+	atomic_u32_store(&job->taken, 0, RELAXED);
 	return (int)job->good;
 }
 
@@ -341,6 +350,11 @@ weir_dma_run(struct weir_context *ctx, struct weir_dma_job *job,
 	struct weir_dmaq *q = job->q;
 	int rc;
 
+	if (!atomic_u32_load(&job->taken, RELAXED)) {
+		if (n == 0 || n > job->max_copies)
+			return -EINVAL;
+		take(job, copies, n);
+	}
 	rc = weir_source_wait_begin(ctx, q);
 	if (rc < 0)
 		return rc;
@@ -348,19 +362,19 @@ weir_dma_run(struct weir_context *ctx, struct weir_dma_job *job,
 		weir_source_wait_ready(ctx, q, 1);
 		return -EBUSY;
 	}
-	if (n == 0 || n > job->max_copies || (job->n != 0 && n != job->n)) {
+	if (n != job->n) {
 		weir_source_wait_ready(ctx, q, 1);
 		return -EINVAL;
 	}
-	if (job->n == 0 && rc == 0)
-		start(job, copies, n);
 	/* A closed channel's device is not touched. */
 	if (rc == 0 && job->done < job->n) {
 		/* Not to be woken by what it finds itself. */
 		weir_source_place_clear(q, &job->waiter);
+		if (!list_linked(&job->link))
+			list_push_back(&q->line, &job->link);
 		dmaq_poll(q);
 	}
-	if (job->n > 0 && job->done == job->n) {
+	if (job->done == job->n) {
 		rc = end(job, copies);
 		weir_source_wait_ready(ctx, q, n);
 		return rc;

@@ -258,6 +258,41 @@ fill(struct weir_dma_copy *copies, unsigned int n)
 		copies[i].length = LENGTH_GOOD;
 }
 
+/* A3: also one that does not get at the channel. */
+static struct weir_join *
+spawn_at_locked_channel(struct weir_dma_copy *c)
+{
+	struct weir_join *join;
+
+	rig_set(&waits, 0);
+	weir_source_lock(q);
+	join = spawn_runner(c, COPIES, 1);
+	rig_wait_until(rig_get(&waits) > 0);
+	return join;
+}
+
+static void
+first_call_takes_the_copies(void **state)
+{
+	struct weir_dma_copy c[COPIES];
+	struct weir_join *join;
+	unsigned int i;
+
+	need_device();
+	fill(c, COPIES);
+	join = spawn_at_locked_channel(c);
+	for (i = 0; i < COPIES; i++)
+		c[i].length = LENGTH_FAILS;
+	weir_source_unlock(q);
+	expect_good(join, COPIES);
+	rig_wait_until(rig_get(&released) == 1);
+	join = spawn_at_locked_channel(c);
+	weir_join_abort(join);
+	weir_source_unlock(q);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	rig_wait_until(rig_get(&released) == 2);
+}
+
 #define TASKS 12
 
 static struct weir_dma_copy copies[TASKS][COPIES + 1];
@@ -586,6 +621,7 @@ main(void)
 		TESTS(errors_are_told_to_their_job),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),
+		TESTS(first_call_takes_the_copies),
 		TESTS(alert_leaves_no_job_behind),
 		TESTS(another_n_leaves_no_job_behind),
 		TESTS(close_ends_the_waits_and_free_waits_for_the_device),
