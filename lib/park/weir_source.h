@@ -59,8 +59,9 @@ weir_source_stats_get(const struct weir_source *source,
  * @param error  Positive errno, for example ENODEV; EINVAL stands in for any
  *               other number.
  *
- * Any thread. When it returns, no thread is inside the driver's poll, and the
- * home worker does not sleep on the source; it is woken for that.
+ * Any thread, but not from what a driver's poll calls. When it returns, no thread is
+ * inside the driver's poll, and the home worker does not sleep on the source; it is
+ * woken for that.
  */
 WEIR_API void
 weir_source_close(struct weir_source *source, int error);
@@ -73,7 +74,7 @@ weir_source_close(struct weir_source *source, int error);
  * @param error  Positive errno, for example ENETDOWN; EINVAL stands in for any
  *               other number.
  *
- * Any thread.
+ * Any thread, but not from what a driver's poll calls.
  */
 WEIR_API void
 weir_source_alert(struct weir_source *source, int error);

@@ -46,7 +46,7 @@ struct weir_source_ops {
 	 * error; EINVAL stands in for any other number.
 	 *
 	 * With the lock held, on a worker; only while a task waits. So neither
-	 * this nor what it calls may close or alert a source.
+	 * this nor what it calls may free, close, alert or move a source.
 	 */
 	int (*poll)(void *priv);
 
