@@ -10,8 +10,8 @@
  * E1 What has come for a side is in its `ready` until a task of that side takes
  *    it: one that is cancelled in between takes nothing along. Without
  *    WEIR_FD_EDGE that is so if one waited; else the next wait asks epoll anew,
- *    since by then it may be so no more. With it, what has come together with an
- *    error or hang-up is told if it still is so.
+ *    since by then it may be so no more. What has come together with an error or
+ *    hang-up is told if it still is so.
  * E2 Without WEIR_FD_EDGE, epoll waits for what the waiters want, and for
  *    nothing if there are none. A task that is in a place and waits there once
  *    more wants what either wait does, until it is woken or gives them up.
@@ -140,7 +140,7 @@ take(struct weir_fd *f, uint32_t events)
 			taken |= f->sides[i].ready & (events | ERRORS);
 			f->sides[i].ready &= ~taken;
 		}
-	if (unlikely(taken & ERRORS) && is_edge(f))
+	if (unlikely(taken & ERRORS))
 		return still_so(f, taken);
 	return taken;
 }
@@ -244,17 +244,27 @@ weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 void
 weir_fd_cancel(struct weir_fd *f)
 {
-	bool gone = false;
+	bool gone = false, apart;
 	unsigned int i;
 
 	weir_source_lock(f->set);
-	for (i = 0; i < SIDES; i++)
+	/* One of two waits may go on: then it is made again. */
+	apart = !f->joint && is_held(&f->sides[SIDE_IN]) &&
+		is_held(&f->sides[SIDE_OUT]);
+	for (i = 0; i < SIDES; i++) {
+		struct weir_waker **place = &f->sides[i].waiter;
+
 		/* It may have been woken meanwhile, and another be there. */
-		if (is_held(&f->sides[i])) {
-			weir_source_place_clear(f->set, &f->sides[i].waiter);
-			f->joint = false;
-			gone = true;
-		}
+		if (!is_held(&f->sides[i]))
+			continue;
+		if (apart)
+			weir_source_place_wake(f->set, place);
+		else
+			weir_source_place_clear(f->set, place);
+		gone = true;
+	}
+	if (gone)
+		f->joint = false;
 	/* Fails if the fd was closed: nothing is armed then. */
 	if (gone)
 		arm(f);

@@ -145,7 +145,10 @@ weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events);
  * Gives up all the calling task's waits for a fd, to read and to write, after a timeout
  * for example, or in the cancel of a branch (weir_select.h). A wait that is not given
  * up keeps other tasks from waiting there until it or the task ends; its task may go
- * on with it at any time. Nothing that has come is lost.
+ * on with it at any time. Nothing that has come is lost. One to read and one to write
+ * may be two waits, of which one goes on: the task is then polled once more, to make it
+ * again. Of several waits on one side, the task has to make those again that go on
+ * before its poll returns.
  *
  * Does nothing if the task does not wait there.
  *

@@ -383,6 +383,66 @@ wait_that_is_given_up_leaves_its_places(void **state)
 	}
 }
 
+/* Waits to write, and to read for a moment. */
+struct duplex {
+	struct weir_fd *f;
+	struct weir_sleep sleep;
+	bool timed_out;
+};
+
+static int
+duplex_poll(struct weir_context *ctx, void *state)
+{
+	struct duplex *d = state;
+	int rc = weir_fd_wait(ctx, d->f, EPOLLOUT);
+
+	if (rc != WEIR_PENDING)
+		return rc < 0 ? rc : d->timed_out ? WEIR_DONE : -EPROTO;
+	if (d->timed_out)
+		return WEIR_PENDING;
+	rc = weir_timeout(ctx, &d->sleep, 1000000,
+			  weir_fd_wait(ctx, d->f, EPOLLIN));
+	if (rc != -ETIMEDOUT)
+		return rc < 0 ? rc : -EPROTO;
+	weir_fd_cancel(d->f);
+	d->timed_out = true;
+	rig_add(&given_up, 1);
+	return WEIR_PENDING;
+}
+
+static void
+wait_on_one_side_outlives_one_that_is_given_up(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "duplex",
+		.state_size = sizeof(struct duplex),
+		.poll = duplex_poll,
+	};
+	unsigned int i;
+	char byte = 0;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		struct duplex d = { 0 };
+		struct weir_join *join;
+		int fds[2];
+
+		rig_set(&given_up, 0);
+		make_pair(fds);
+		while (write(fds[0], &byte, 1) == 1)
+			;
+		d.f = add(fds[0], both[i]);
+		join = weir_task_spawn(rig.rt, &ops, &d, NULL);
+		assert_non_null(join);
+		rig_wait_until(rig_get(&given_up) == 1);
+		await_armed(1);
+		while (read(fds[1], &byte, 1) == 1)
+			;
+		assert_int_equal(rig_join(join, NULL), 0);
+		weir_fd_free(d.f);
+		close_pair(fds);
+	}
+}
+
 static void
 one_waits_to_read_and_one_to_write(void **state)
 {
@@ -688,6 +748,76 @@ hang_up_from_before_a_wait_is_not_told(void **state)
 		close(fd);
 	}
 	close(listener);
+}
+
+static int
+udp_socket(struct sockaddr_in *here)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(*here);
+
+	assert_return_code(fd, errno);
+	*here = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	assert_return_code(bind(fd, (struct sockaddr *)here, len), errno);
+	assert_return_code(getsockname(fd, (struct sockaddr *)here, &len),
+			   errno);
+	return fd;
+}
+
+static void
+connect_udp(int fd, const struct sockaddr_in *to)
+{
+	assert_return_code(
+		connect(fd, (const struct sockaddr *)to, sizeof(*to)), errno);
+}
+
+static int
+read_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_fd *f = *(struct weir_fd **)state;
+	char byte;
+	int rc = weir_fd_read(ctx, f, &byte, 1);
+
+	return rc < 0 ? rc : WEIR_DONE;
+}
+
+/* E1: nor is an error that a call has taken, though a waiter was told of it. */
+static void
+error_that_a_call_has_given_is_over(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "fd reader",
+		.state_size = sizeof(struct weir_fd *),
+		.poll = read_poll,
+	};
+	struct sockaddr_in ours, theirs;
+	char byte = 0;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(both); i++) {
+		int fd = udp_socket(&ours), peer = udp_socket(&theirs);
+		struct weir_fd *f = add(fd, both[i]);
+		struct weir_join *join;
+
+		/* It takes nothing from others. */
+		connect_udp(peer, &theirs);
+		connect_udp(fd, &theirs);
+		join = weir_task_spawn(rig.rt, &ops, &f, NULL);
+		assert_non_null(join);
+		await_armed(1);
+		assert_int_equal(send(fd, &byte, 1, 0), 1);
+		assert_int_equal(rig_join(join, NULL), -ECONNREFUSED);
+		join = spawn_waiter(f, EPOLLIN);
+		connect_udp(peer, &ours);
+		assert_int_equal(send(peer, &byte, 1, 0), 1);
+		expect(join, EPOLLIN);
+		weir_fd_free(f);
+		close(fd);
+		close(peer);
+	}
 }
 
 static void
@@ -1452,11 +1582,13 @@ main(void)
 			  wait_that_is_given_up_leaves_its_places, 1),
 		TEST_WITH(setup_polling,
 			  wait_that_is_given_up_leaves_its_places, 3),
+		TESTS(wait_on_one_side_outlives_one_that_is_given_up),
 		TESTS(one_waits_to_read_and_one_to_write),
 		TESTS(one_that_waits_for_both_is_in_no_place_after_either),
 		TESTS(either_of_two_waits_for_one_side_ends),
 		TESTS(wait_for_both_goes_on_beside_one_to_read),
 		TESTS(hang_up_from_before_a_wait_is_not_told),
+		TESTS(error_that_a_call_has_given_is_over),
 		TESTS(hang_up_is_told_to_both_sides),
 		TESTS(urgent_byte_is_an_event_of_its_own),
 		TESTS(close_wakes_the_waiters_with_its_error),
