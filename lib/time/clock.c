@@ -77,12 +77,12 @@ whole_ticks(const struct clock *c, uint64_t cycles)
 int
 weir__clock_hold(struct clock *c)
 {
-	uint64_t now;
+	uint64_t was = CLOCK_RUNS, now;
 
-	if (atomic_u64_load(&c->held, RELAXED) != CLOCK_RUNS)
+	/* By a swap: it is over, and for others to be seen, when it is known to succeed. */
+	if (!atomic_u64_cas(&c->held, &was, CLOCK_STOPS, RELAXED, RELAXED))
 		return -EALREADY;
-	atomic_u64_store(&c->held, CLOCK_STOPS, RELAXED);
-	/* Behind a fence: whoever has read a running clock did so before. */
+	/* Not before that: whoever has read a running clock did so before. */
 	now = clock_running(c, rte_rdtsc_precise());
 	atomic_u64_store(&c->held, whole_ticks(c, now), RELAXED);
 	return 0;

@@ -60,10 +60,18 @@ clock_at(const struct clock *c, uint64_t tsc)
 	return clock_running(c, tsc);
 }
 
+/* Behind what the same thread was told before. */
 static inline uint64_t
 clock_now(const struct clock *c)
 {
-	return clock_at(c, rte_rdtsc());
+	uint64_t begin, now;
+
+	/* One that has gone on since its counter was read counts from elsewhere. */
+	do {
+		begin = atomic_u64_load(&c->begin, RELAXED);
+		now = clock_at(c, rte_rdtsc());
+	} while (unlikely(atomic_u64_load(&c->begin, RELAXED) != begin));
+	return now;
 }
 
 /*

@@ -30,6 +30,22 @@ arm(struct weir_context *ctx, struct timers *ts, struct timer *t, uint64_t now,
 }
 
 /*
+ * Is the wait over for the timer, which is idle? The tick of one that was told in vain may
+ * have begun before its time, if that is inside the tick, and not be over: another
+ * deadline in it is not there yet.
+ */
+static bool
+is_over(const struct weir_context *ctx, const struct clock *clock,
+	const struct timer *t, uint64_t deadline)
+{
+	if (!timer_fired(t, clock, deadline))
+		return false;
+	return likely(clock_at(clock, weir__last_look(ctx)) >=
+		      t->wheel.due << clock->tick_shift) ||
+	       clock_now(clock) >= weir__clock_cycles(clock, deadline);
+}
+
+/*
  * Its time came while it was in, or before, and an earlier turn had no budget left to
  * be told that. What has been waited for is told with an empty budget, too: a timeout
  * around something that uses up each budget is in time. It is told once, since another
@@ -61,7 +77,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	int rc;
 
 	t->begun = false;
-	if (timer_idle(t) && timer_fired(t, ts->clock, deadline))
+	if (timer_idle(t) && is_over(ctx, ts->clock, t, deadline))
 		return tell_end(ctx, t);
 	cycles = weir__clock_cycles(ts->clock, deadline);
 	due = clock_tick_up(ts->clock, cycles);

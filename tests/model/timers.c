@@ -165,6 +165,33 @@ MODEL(clock_goes_on, "a clock that was held does not jump", 3, 3)
 	model_free(time_base);
 }
 
+/* A test that takes a running clock, and gives it back after a while. */
+static void
+hold_for_a_while(void *arg)
+{
+	model_check(weir__clock_hold(arg) == 0);
+	kernel_advance(1000);
+	go_on(arg);
+}
+
+MODEL(clock_goes_on_behind,
+      "a clock does not go back for who looks as it goes on", 3, 0)
+{
+	uint64_t before;
+
+	time_base = model_alloc(sizeof(*time_base));
+	time_base->hz = 1000000;
+	atomic_u64_store(&time_base->begin, rte_rdtsc(), RELAXED);
+	atomic_u64_store(&time_base->held, CLOCK_RUNS, RELAXED);
+	kernel_advance(1000);
+	model_thread("test", hold_for_a_while, time_base);
+	before = clock_now(time_base);
+	model_check(clock_now(time_base) >= before);
+	model_join_all();
+	model_check(clock_now(time_base) >= before);
+	model_free(time_base);
+}
+
 static uint64_t told;
 
 /* As a worker that looks at the clock while a test stops it. */

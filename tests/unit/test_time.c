@@ -617,6 +617,55 @@ time_that_has_passed_ends_what_leaves_no_budget(void **state)
 	}
 }
 
+/* Is told in vain that a time has passed, and then waits for another. */
+struct replace_state {
+	struct weir_sleep sleep;
+	uint64_t passed, next; /* ns */
+	bool drained;
+};
+
+static int
+replace_poll(struct weir_context *ctx, void *state)
+{
+	struct replace_state *s = state;
+	int rc;
+
+	if (!s->drained) {
+		s->drained = true;
+		while (weir_context_spend(ctx, 1) == 0)
+			;
+		return weir_sleep_until(ctx, &s->sleep, s->passed);
+	}
+	rc = weir_sleep_until(ctx, &s->sleep, s->next);
+	weir_sleep_cancel(&s->sleep);
+	return rc == WEIR_PENDING ? -EAGAIN : rc;
+}
+
+/* Both inside a tick, and the clock between them. */
+static void
+next_time_of_a_tick_has_not_passed_with_another(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "replace",
+		.state_size = sizeof(struct replace_state),
+		.poll = replace_poll,
+	};
+	struct replace_state s = { 0 };
+	struct weir_join *join;
+	struct clock *clock = &rig.rt->clock;
+	uint64_t ns;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	atomic_u64_add_owner(&clock->held,
+			     UINT64_C(1) << clock->tick_shift >> 1);
+	ns = weir_clock_now(rig.rt);
+	s.passed = ns - 10;
+	s.next = ns + 10;
+	join = weir_task_spawn(rig.rt, &ops, &s, NULL);
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, NULL), -EAGAIN);
+}
+
 /* One sleep, in a task of one runtime after that of another, whose clock is ahead. */
 struct moved_state {
 	struct weir_sleep *sleep;
@@ -1096,6 +1145,7 @@ main(void)
 		RIG_TESTS(timeout_ends_a_wait),
 		RIG_TESTS(timeout_ends_what_leaves_no_budget),
 		RIG_TESTS(time_that_has_passed_ends_what_leaves_no_budget),
+		RIG_TESTS(next_time_of_a_tick_has_not_passed_with_another),
 		RIG_TEST(sleep_may_serve_in_another_runtime, 1),
 		RIG_TEST(sleep_that_was_given_up_serves_in_another_runtime, 1),
 		RIG_TESTS(wait_that_succeeds_ends_its_timeout),
