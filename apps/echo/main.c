@@ -307,7 +307,7 @@ start_and_run(int argc, char **argv)
 		return refuse_eal(rte_errno);
 	if (used + 1 < argc)
 		rc = REFUSE(USAGE, "%s: is no option", argv[used + 1]);
-	else if (rte_lcore_count() == 1)
+	else if (rte_get_next_lcore(-1, 1, 0) == RTE_MAX_LCORE)
 		rc = REFUSE(FAILED,
 			    "%s: leaves no worker lcore beside the main one; "
 			    "name two or more, for example --lcores 0@0,1@0",

@@ -135,10 +135,12 @@ plan_map_workers(struct plan *plan, const struct options *o)
 static int
 plan_workers(struct plan *plan, const struct options *o)
 {
-	unsigned int available = rte_lcore_count() - 1;
-	unsigned int lcore, wanted;
+	unsigned int available = 0, lcore, wanted;
 	int rc;
 
+	/* Not rte_lcore_count(), which has service cores, too. */
+	RTE_LCORE_FOREACH_WORKER(lcore)
+		available++;
 	if (available == 0)
 		return REFUSE(STATUS_FAILED,
 			      "%s: leaves no worker lcore beside the main one; "

@@ -198,10 +198,24 @@ check_places(const struct weir_options *o, char *error, size_t size)
 	return 0;
 }
 
+/*
+ * Those that a runtime without a list takes. rte_lcore_count() has service cores, too, and
+ * threads that were registered with EAL.
+ */
+static unsigned int
+count_worker_lcores(void)
+{
+	unsigned int n = 0, lcore;
+
+	RTE_LCORE_FOREACH_WORKER(lcore)
+		n++;
+	return n;
+}
+
 static int
 check_lcores(const struct weir_options *o, char *error, size_t size)
 {
-	unsigned int available = rte_lcore_count() - 1, workers;
+	unsigned int available = count_worker_lcores(), workers;
 
 	if (o->current_thread)
 		return 0;

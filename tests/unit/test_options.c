@@ -386,6 +386,31 @@ runtime_gives_all_its_memory_back(void **state)
 	weir_runtime_free(NULL);
 }
 
+static void *
+be_registered(void *arg)
+{
+	int *rc = arg;
+	struct weir_options o;
+
+	if (rte_thread_register() < 0)
+		return NULL;
+	weir_options_init(&o);
+	o.nb_workers = rte_lcore_count() - 1;
+	*rc = weir_options_validate(&o, NULL, 0);
+	rte_thread_unregister();
+	return NULL;
+}
+
+/* EAL counts it as an lcore. */
+static void
+thread_that_is_registered_is_no_lcore_for_a_worker(void **state)
+{
+	int rc = 0;
+
+	rig_threads(1, be_registered, &rc);
+	assert_int_equal(rc, -EINVAL);
+}
+
 static void
 create_without_options_takes_all_lcores(void **state)
 {
@@ -605,6 +630,8 @@ main(void)
 		cmocka_unit_test(failed_create_says_why_and_leaks_nothing),
 		cmocka_unit_test(memory_that_ends_at_any_point_leaks_nothing),
 		cmocka_unit_test(runtime_gives_all_its_memory_back),
+		cmocka_unit_test(
+			thread_that_is_registered_is_no_lcore_for_a_worker),
 		cmocka_unit_test(create_without_options_takes_all_lcores),
 		cmocka_unit_test(workers_are_in_the_order_of_the_lcores),
 		cmocka_unit_test(two_runtimes_run_on_their_own_lcores),
