@@ -244,14 +244,24 @@ shutdown_runtime(struct testpmd *t)
 
 	rc = weir_runtime_shutdown(t->rt, SHUTDOWN_TIMEOUT_MS, &report);
 	t->account.tasks_left = report.live_tasks;
+	t->account.entries_left = report.ring_entries;
 	if (rc < 0)
 		return REFUSE(STATUS_FAILED,
 			      "the runtime does not end within %u s (%s)",
 			      SHUTDOWN_TIMEOUT_MS / 1000, strerror(-rc));
-	if (report.ring_entries != 0)
-		error_line("left in the runtime: %llu queue entries",
-			   (unsigned long long)report.ring_entries);
 	return STATUS_OK;
+}
+
+static bool
+left_nothing(const struct account *a)
+{
+	if (a->tasks_left == 0 && a->mbufs_left == 0 && a->entries_left == 0)
+		return true;
+	error_line("left: %llu tasks, %llu mbufs, %llu queue entries",
+		   (unsigned long long)a->tasks_left,
+		   (unsigned long long)a->mbufs_left,
+		   (unsigned long long)a->entries_left);
+	return false;
 }
 
 /* Undoes start(), however far it came. Returns the program's status. */
@@ -281,9 +291,7 @@ finish(struct testpmd *t, int status)
 	plan_free(&t->plan);
 	if (started)
 		print_account(&t->account);
-	if (t->account.tasks_left != 0 || t->account.mbufs_left != 0)
-		status = STATUS_FAILED;
-	return status;
+	return left_nothing(&t->account) ? status : STATUS_FAILED;
 }
 
 static void

@@ -21,6 +21,7 @@ struct account {
 	uint64_t lost;
 	uint64_t tasks_left;
 	uint64_t mbufs_left;
+	uint64_t entries_left; /* of the runtime's queues; not printed */
 };
 
 /*

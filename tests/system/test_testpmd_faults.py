@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What weir-testpmd does when something that it needs to start fails, in each of its
-calls by turns: it says so in one line, and undoes what it has done."""
+"""What weir-testpmd does when something that it needs to start fails, or an mbuf is left
+at its end, in each of the calls by turns: it says so in one line, and undoes what it has
+done."""
 
 import os
 import sys

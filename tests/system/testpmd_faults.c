@@ -63,6 +63,9 @@ FAULT(struct rte_mempool *, NULL, rte_pktmbuf_pool_create,
       (const char *name, unsigned int n, unsigned int cache, uint16_t priv_size,
        uint16_t room, int socket),
       (name, n, cache, priv_size, room, socket))
+/* There is one left. */
+FAULT(unsigned int, 1, rte_mempool_in_use_count,
+      (const struct rte_mempool *pool), (pool))
 FAULT(int, -EIO, rte_eth_dev_configure,
       (uint16_t port, uint16_t nb_rxq, uint16_t nb_txq,
        const struct rte_eth_conf *conf),
