@@ -488,9 +488,11 @@ def main():
             "do instead")
         return demo_pcap(args.binary)
     except (Failure, Stopped, OSError) as reason:
-        # Nobody may be there to read it: a terminal that is gone is a reason.
+        # Nobody may be there to read it: a terminal that is gone is a reason. Nor what
+        # is left of the rest, which would fail again at the end.
         with contextlib.suppress(OSError):
             print(f"tools/demo: {reason}", file=sys.stderr, flush=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
         end_children()

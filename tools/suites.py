@@ -463,6 +463,9 @@ def durations_are_numbers():
 
 
 def main(arguments):
+    if arguments[:1] in (["--help"], ["--list"]):
+        # Whoever reads this may stop when he likes.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if arguments[:1] == ["--help"]:
         print(HELP)
         return 0
@@ -485,6 +488,12 @@ def main(arguments):
         return run_suites(wanted)
     except Stopped as stop:
         return 128 + stop.args[0]
+    except OSError as error:
+        # Nobody reads, it may be. What is left to say would fail again at the end.
+        RUNNING.end_all()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"tools/test: {error}", file=sys.stderr)
+        return 1
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -45,6 +45,20 @@ suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs,
 sys.exit(suites.main(["s"]))
 """
 
+# The same of one that waits for $0.go, and two behind it.
+UNREAD = f"""
+import sys
+sys.path.insert(0, {TOOLS!r})
+import suites
+lines = ['echo >"$0"; until [ -e "$0.go" ]; do sleep 0.01; done',
+         *2 * [{CLEANS_UP!r}]]
+programs = [suites.Program(n, ["sh", "-c", line, sys.argv[1] + "/" + n], {{}},
+                           {LONG}, False)
+            for n, line in zip("abc", lines)]
+suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs)}}
+sys.exit(suites.main(["s"]))
+"""
+
 # A test that takes long.
 TOLD = f"""
 import sys, tempfile, time
@@ -266,6 +280,27 @@ def who_is_stopped_leaves_nothing_behind():
         check(not os.listdir(scratch), f"left: {os.listdir(scratch)}")
 
 
+def who_is_not_read_ends():
+    with tempfile.TemporaryDirectory() as folder, \
+            tempfile.TemporaryDirectory() as scratch, subprocess.Popen(
+                [sys.executable, "-B", "-c", UNREAD, folder], text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env={**os.environ, "TMPDIR": scratch}) as unread:
+        while not os.path.exists(f"{folder}/a"):
+            check(unread.poll() is None, "it has ended by itself")
+            time.sleep(0.01)
+        unread.stdout.close()
+        with open(f"{folder}/a.go", "w", encoding="ascii"):
+            pass
+        err = unread.stderr.read()
+        check(unread.wait() == 1, "its exit status")
+        check(err == "tools/test: [Errno 32] Broken pipe\n", err)
+        left = set(os.listdir(folder)) - {"a", "a.go"}
+        # The next may have begun.
+        check(left <= {"b", "b.clean"} and left != {"b"}, f"{left}")
+        check(not os.listdir(scratch), f"left: {os.listdir(scratch)}")
+
+
 def tsan_runs_in_a_folder_with_a_space():
     with tempfile.TemporaryDirectory() as parent:
         folder = f"{parent}/a folder"
@@ -328,7 +363,7 @@ def main():
                  who_is_late_cleans_up, who_does_not_end_when_told_is_ended,
                  a_test_that_is_told_to_end_cleans_up,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
-                 who_is_stopped_leaves_nothing_behind,
+                 who_is_stopped_leaves_nothing_behind, who_is_not_read_ends,
                  tsan_runs_in_a_folder_with_a_space,
                  a_tree_that_was_copied_tests_itself,
                  what_meson_asks_for_is_in_the_group_of_the_build):
