@@ -344,8 +344,8 @@ static const struct option_def option_defs[] = {
 	  "default 0: never" },
 	{ "run-for", "SECONDS", parse_run_for,
 	  "end by itself; decimals allowed; default: run\n"
-	  "until SIGINT, SIGTERM or, but with a map's file,\n"
-	  "SIGHUP" },
+	  "until SIGINT, SIGTERM or, unless --map names\n"
+	  "a file, SIGHUP" },
 	{ "auto-start", NULL, parse_auto_start,
 	  "accepted as testpmd's; forwarding always does" },
 	{ "help", NULL, parse_help, "print this and exit" },
@@ -440,7 +440,9 @@ options_print_help(const char *program)
 		def = &option_defs[i];
 		output_option(24, def->name, def->value, def->help);
 	}
-	printf("\nPorts forward in pairs: 0 to 1 and back, 2 to 3 and back; a "
-	       "last port without\na partner forwards to itself.\n"
+	printf("\nPorts that are used forward in pairs, in the order of their "
+	       "numbers: the first to\nthe second and back, the third to the "
+	       "fourth and back; a last port without a\npartner forwards to "
+	       "itself.\n"
 	       "Without hugepages: --no-huge -m 512 among the EAL options.\n");
 }
