@@ -688,10 +688,9 @@ int
 weir__timing_init(struct worker *w);
 void
 weir__timing_fini(struct worker *w);
-/* task_run() with its times, and when it was over. */
+/* task_run() with its times; `recent` is when it was over. */
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t, bool resumed,
-		     uint64_t *end);
+weir__task_run_timed(struct core *c, struct task *t, bool resumed);
 
 /* A hook of the worker, if there is one. */
 #define worker_hook(w, hook)                                       \

@@ -78,8 +78,7 @@ begin_of_turn(const struct core *c, const struct task *t)
 }
 
 enum task_next
-weir__task_run_timed(struct core *c, struct task *t, bool resumed,
-		     uint64_t *end)
+weir__task_run_timed(struct core *c, struct task *t, bool resumed)
 {
 	struct timing *timing = &worker_of(c)->timing;
 	uint64_t begin = begin_of_turn(c, t), waited;
@@ -94,8 +93,8 @@ weir__task_run_timed(struct core *c, struct task *t, bool resumed,
 		record(timing, WEIR_HISTOGRAM_WAKE, waited);
 	}
 	next = task_run(t, &c->ctx, resumed);
-	*end = rte_rdtsc();
-	record(timing, WEIR_HISTOGRAM_POLL, *end - begin);
+	c->recent = rte_rdtsc();
+	record(timing, WEIR_HISTOGRAM_POLL, c->recent - begin);
 	return next;
 }
 

@@ -370,13 +370,11 @@ begin_turn(struct core *c, const struct task *t)
 static __rte_noinline bool
 run_one_timed(struct core *c, struct task *t, bool resumed)
 {
-	uint64_t end;
 	enum task_next next;
 
 	begin_turn(c, t);
-	next = weir__task_run_timed(c, t, resumed, &end);
-	c->recent = end;
-	return end_turn(c, t, next, stamp_fine(end));
+	next = weir__task_run_timed(c, t, resumed);
+	return end_turn(c, t, next, stamp_fine(c->recent));
 }
 
 /* True: it asks to be resumed. */
