@@ -196,7 +196,7 @@ weir__source_forget_ended(struct weir_source *src);
 /*
  * source_sleep.c: the home worker sleeps. may_sleep: is there none of its
  * sources that has to be polled? Those whose waiter has ended are waited on no
- * more after it.
+ * more after it, but for those with places for several.
  */
 bool
 weir__source_set_may_sleep(const struct source_set *s);

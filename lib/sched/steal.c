@@ -76,8 +76,7 @@ worth_looking(const struct core *c, const struct node *node)
 /*
  * Of n, as many as make half of what fits at most: a full queue would give tasks back
  * for the next that is woken. Who yielded comes back behind them (worker.c, give_way()).
- * But some at least: where a queue stays nearly full, fewer
- * would be taken than come.
+ * But some at least: where a queue stays nearly full, fewer would be taken than come.
  */
 static unsigned int
 fitting(const struct core *c, unsigned int n)

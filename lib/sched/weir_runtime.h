@@ -7,8 +7,9 @@
  * @file
  * The runtime: workers on EAL lcores that run tasks and poll sources.
  *
- * A plain thread that is cancelled (pthread_cancel(3)) in one of these functions ends
- * behind it. Who drives a current-thread runtime does not end in a task's poll either.
+ * A plain thread that is cancelled (pthread_cancel(3)) in one of these functions that
+ * waits ends behind it. Who drives a current-thread runtime does not end in a task's
+ * poll either.
  */
 
 #include <limits.h>
