@@ -189,15 +189,21 @@ enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 
 		if (!(events & side_events[i]))
 			continue;
+		if (!is_held(side)) {
+			side->wants = 0;
+			side->apart = false;
+		}
 		/* What was wanted in vain costs a wake-up that is none, once. */
-		side->wants = (is_held(side) ? side->wants : 0) |
-			      (events & side_events[i]);
+		side->wants |= events & side_events[i];
 		side->rt = weir_runtime_current();
 		side->task = weir_task_current();
 		weir_source_place_take(ctx, f->set, &side->waiter);
 		n++;
 	}
 	f->joint |= n == SIDES;
+	if (n < SIDES && is_held(&f->sides[SIDE_IN]) &&
+	    is_held(&f->sides[SIDE_OUT]))
+		f->sides[SIDE_IN].apart = f->sides[SIDE_OUT].apart = true;
 	rc = arm(f);
 	if (rc < 0)
 		leave(f, events);
@@ -244,30 +250,28 @@ weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 void
 weir_fd_cancel(struct weir_fd *f)
 {
-	bool gone = false, apart;
+	bool gone = false;
 	unsigned int i;
 
 	weir_source_lock(f->set);
-	/* One of two waits may go on: then it is made again. */
-	apart = !f->joint && is_held(&f->sides[SIDE_IN]) &&
-		is_held(&f->sides[SIDE_OUT]);
 	for (i = 0; i < SIDES; i++) {
-		struct weir_waker **place = &f->sides[i].waiter;
+		struct fd_side *side = &f->sides[i];
 
 		/* It may have been woken meanwhile, and another be there. */
-		if (!is_held(&f->sides[i]))
+		if (!is_held(side))
 			continue;
-		if (apart)
-			weir_source_place_wake(f->set, place);
+		/* It may be of a wait that goes on: then that is made again. */
+		if (side->apart)
+			weir_source_place_wake(f->set, &side->waiter);
 		else
-			weir_source_place_clear(f->set, place);
+			weir_source_place_clear(f->set, &side->waiter);
 		gone = true;
 	}
-	if (gone)
+	if (gone) {
 		f->joint = false;
-	/* Fails if the fd was closed: nothing is armed then. */
-	if (gone)
+		/* Fails if the fd was closed: nothing is armed then. */
 		arm(f);
+	}
 	weir_source_unlock(f->set);
 }
 

@@ -24,6 +24,7 @@ struct fd_side {
 	uint64_t task;
 	uint32_t wants; /* what the waiter waits for */
 	uint32_t ready; /* has come, and nobody was told */
+	bool apart;	/* the waiter has had another wait on the other side */
 };
 
 /* Under the set's lock, but for fd, flags and `closed`. */

@@ -147,7 +147,8 @@ weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events);
  * up keeps other tasks from waiting there until it or the task ends; its task may go
  * on with it at any time. Nothing that has come is lost. One to read and one to write
  * may be two waits, of which one goes on: the task is then polled once more, to make it
- * again. Of several waits on one side, the task has to make those again that go on
+ * again; and again and again, if it begins the other and gives it up in each poll. Of
+ * several waits on one side, the task has to make those again that go on
  * before its poll returns.
  *
  * Does nothing if the task does not wait there.

@@ -383,12 +383,28 @@ wait_that_is_given_up_leaves_its_places(void **state)
 	}
 }
 
-/* Waits to write, and to read for a moment. */
+/* Waits to write, and to read for a moment, or until that has come. */
 struct duplex {
 	struct weir_fd *f;
 	struct weir_sleep sleep;
-	bool timed_out;
+	bool until_told;
+	bool waits;
+	bool given_up;
 };
+
+/* WEIR_PENDING: it goes on. */
+static int
+duplex_read(struct weir_context *ctx, struct duplex *d)
+{
+	if (d->until_told) {
+		if (d->waits)
+			return -ETIMEDOUT;
+		d->waits = true;
+		return weir_fd_wait(ctx, d->f, EPOLLIN);
+	}
+	return weir_timeout(ctx, &d->sleep, 1000000,
+			    weir_fd_wait(ctx, d->f, EPOLLIN));
+}
 
 static int
 duplex_poll(struct weir_context *ctx, void *state)
@@ -397,15 +413,14 @@ duplex_poll(struct weir_context *ctx, void *state)
 	int rc = weir_fd_wait(ctx, d->f, EPOLLOUT);
 
 	if (rc != WEIR_PENDING)
-		return rc < 0 ? rc : d->timed_out ? WEIR_DONE : -EPROTO;
-	if (d->timed_out)
+		return rc < 0 ? rc : d->given_up ? WEIR_DONE : -EPROTO;
+	if (d->given_up)
 		return WEIR_PENDING;
-	rc = weir_timeout(ctx, &d->sleep, 1000000,
-			  weir_fd_wait(ctx, d->f, EPOLLIN));
+	rc = duplex_read(ctx, d);
 	if (rc != -ETIMEDOUT)
 		return rc < 0 ? rc : -EPROTO;
 	weir_fd_cancel(d->f);
-	d->timed_out = true;
+	d->given_up = true;
 	rig_add(&given_up, 1);
 	return WEIR_PENDING;
 }
@@ -421,8 +436,8 @@ wait_on_one_side_outlives_one_that_is_given_up(void **state)
 	unsigned int i;
 	char byte = 0;
 
-	for (i = 0; i < RTE_DIM(both); i++) {
-		struct duplex d = { 0 };
+	for (i = 0; i < 2 * RTE_DIM(both); i++) {
+		struct duplex d = { .until_told = i % 2 };
 		struct weir_join *join;
 		int fds[2];
 
@@ -430,9 +445,13 @@ wait_on_one_side_outlives_one_that_is_given_up(void **state)
 		make_pair(fds);
 		while (write(fds[0], &byte, 1) == 1)
 			;
-		d.f = add(fds[0], both[i]);
+		d.f = add(fds[0], both[i / 2]);
 		join = weir_task_spawn(rig.rt, &ops, &d, NULL);
 		assert_non_null(join);
+		if (d.until_told) {
+			await_armed(2);
+			assert_int_equal(write(fds[1], &byte, 1), 1);
+		}
 		rig_wait_until(rig_get(&given_up) == 1);
 		await_armed(1);
 		while (read(fds[1], &byte, 1) == 1)
