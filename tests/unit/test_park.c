@@ -1463,8 +1463,9 @@ worker_that_lingers_parks_behind_what_it_has_stolen(void **state)
 	rig_wait_until(counter_get(c, parks) > before);
 }
 
-/* A source that is ready once, for worker 1, when that has been told to go on. */
+/* A source that, from some time on, is ready once for worker 1, which it holds up. */
 struct held_up {
+	struct atomic_u32 on;
 	struct atomic_u32 asked;
 	struct atomic_u32 go_on;
 };
@@ -1474,7 +1475,8 @@ held_up_poll(void *priv)
 {
 	struct held_up *h = priv;
 
-	if (weir_worker_current() != 1 || rig_get(&h->asked))
+	if (!rig_get(&h->on) || weir_worker_current() != 1 ||
+	    rig_get(&h->asked))
 		return 0;
 	rig_set(&h->asked, 1);
 	rig_wait_until(rig_get(&h->go_on));
@@ -1514,6 +1516,7 @@ who_is_woken_for_one_that_is_stuck_comes_before_what_is_sent(void **state)
 	polled = keep_polled(h);
 	have_worker_1_linger();
 	rig_block_some(&blockers, rig.rt, 1);
+	rig_set(&h->on, 1);
 	rig_wait_until(rig_get(&h->asked));
 	join = weir_task_spawn(rig.rt, &look_ops, &told, NULL);
 	rig_set(&h->go_on, 1);

@@ -941,8 +941,8 @@ fill_with_tasks_that_go_on(struct weir_context *ctx, void *state)
 }
 
 /*
- * Each part of the list is turned at a look, which takes from the inject queue, too. The
- * first comes after a whole interval, and may take more than there is room for.
+ * Each part of the list is turned at a look, which takes from the inject queue, too. What
+ * was spawned last, and is in the slot, finds the queue full, once.
  */
 static void
 full_queue_is_given_few_while_an_inbox_is_turned(void **state)
