@@ -252,10 +252,14 @@ RUNNING = Running()
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def ignore_signals():
+    """What is made must be removed, however impatient the user."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def on_signal(number, _frame):
-    # Once: what is made must be removed, however impatient the user.
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)
+    ignore_signals()
     RUNNING.end_all()
     raise Stopped(number)
 
@@ -425,7 +429,7 @@ def run_suites(wanted):
     if failures:
         print("== failed", *failures, sep="\n")
     print("{passed} passed, {failed} failed, {skipped} skipped".format_map(
-        collections.defaultdict(int, counts)))
+        collections.defaultdict(int, counts)), flush=True)
     return 0 if counts["passed"] and not counts["failed"] else 1
 
 
@@ -490,6 +494,7 @@ def main(arguments):
         return 128 + stop.args[0]
     except OSError as error:
         # Nobody reads, it may be. What is left to say would fail again at the end.
+        ignore_signals()
         RUNNING.end_all()
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"tools/test: {error}", file=sys.stderr)

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* From here on it is not; what cancel_allow() is given. */
+/* It is not from here on. Returns what cancel_allow() is given. */
 static inline int
 cancel_defer(void)
 {

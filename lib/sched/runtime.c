@@ -209,6 +209,7 @@ create_node(struct weir_runtime *rt, unsigned int index)
 static void
 destroy(struct weir_runtime *rt)
 {
+	int cancel = cancel_defer();
 	unsigned int i;
 
 	for (i = 0; rt->workers != NULL && i < rt->nb_workers; i++)
@@ -226,6 +227,7 @@ destroy(struct weir_runtime *rt)
 	weir__blocking_fini(rt);
 	weir__name_release(rt);
 	rte_free(rt);
+	cancel_allow(cancel);
 }
 
 void

@@ -279,6 +279,7 @@ log_report(const struct weir_shutdown_report *report)
 static void
 begin(struct weir_runtime *rt, int failure)
 {
+	int cancel = cancel_defer();
 	bool counts;
 
 	pthread_mutex_lock(&rt->mutex);
@@ -299,21 +300,19 @@ begin(struct weir_runtime *rt, int failure)
 	pthread_mutex_unlock(&rt->mutex);
 	/* Whoever comes later must find the pool closed as well. */
 	weir__blocking_close(rt);
-	if (!counts)
-		return;
-	pthread_mutex_lock(&rt->mutex);
-	if (--rt->nb_beginning == 0)
-		pthread_cond_broadcast(&rt->changed);
-	pthread_mutex_unlock(&rt->mutex);
+	if (counts) {
+		pthread_mutex_lock(&rt->mutex);
+		if (--rt->nb_beginning == 0)
+			pthread_cond_broadcast(&rt->changed);
+		pthread_mutex_unlock(&rt->mutex);
+	}
+	cancel_allow(cancel);
 }
 
 void
 weir_runtime_shutdown_begin(struct weir_runtime *rt)
 {
-	int cancel = cancel_defer();
-
 	begin(rt, 0);
-	cancel_allow(cancel);
 }
 
 int

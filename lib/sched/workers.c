@@ -206,15 +206,14 @@ weir__may_change_workers(const struct weir_runtime *rt)
 	return rt->options.current_thread ? -ENOTSUP : 0;
 }
 
-/* Waits for its turn to change the workers. cancel: for end_change(). */
+/* Waits for its turn to change the workers. */
 static int
-begin_change(struct weir_runtime *rt, int *cancel)
+begin_change(struct weir_runtime *rt)
 {
 	int rc = weir__may_change_workers(rt);
 
 	if (rc < 0)
 		return rc;
-	*cancel = cancel_defer();
 	pthread_mutex_lock(&rt->mutex);
 	while (rt->changing && rt->phase == RUNTIME_RUNNING)
 		pthread_cond_wait(&rt->changed, &rt->mutex);
@@ -223,19 +222,16 @@ begin_change(struct weir_runtime *rt, int *cancel)
 	else
 		rc = -ESHUTDOWN;
 	pthread_mutex_unlock(&rt->mutex);
-	if (rc < 0)
-		cancel_allow(*cancel);
 	return rc;
 }
 
 static int
-end_change(struct weir_runtime *rt, int cancel, int rc)
+end_change(struct weir_runtime *rt, int rc)
 {
 	pthread_mutex_lock(&rt->mutex);
 	rt->changing = false;
 	pthread_cond_broadcast(&rt->changed);
 	pthread_mutex_unlock(&rt->mutex);
-	cancel_allow(cancel);
 	return rc;
 }
 
@@ -305,12 +301,12 @@ int
 weir_worker_retire(struct weir_runtime *rt, unsigned int worker,
 		   unsigned int successor)
 {
-	int cancel, rc;
+	int cancel = cancel_defer(), rc = begin_change(rt);
 
-	rc = begin_change(rt, &cancel);
-	if (rc < 0)
-		return rc;
-	return end_change(rt, cancel, retire(rt, worker, successor));
+	if (rc == 0)
+		rc = end_change(rt, retire(rt, worker, successor));
+	cancel_allow(cancel);
+	return rc;
 }
 
 /* Waits until the worker has its tasks back and counts. */
@@ -378,10 +374,10 @@ weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker)
 int
 weir_worker_add(struct weir_runtime *rt, unsigned int lcore)
 {
-	int cancel, rc;
+	int cancel = cancel_defer(), rc = begin_change(rt);
 
-	rc = begin_change(rt, &cancel);
-	if (rc < 0)
-		return rc;
-	return end_change(rt, cancel, add(rt, lcore));
+	if (rc == 0)
+		rc = end_change(rt, add(rt, lcore));
+	cancel_allow(cancel);
+	return rc;
 }

@@ -11,9 +11,9 @@
  *	metrics	histograms, and a thread that reads all counts ten times a second
  *
  * Runtimes with it and without it take short turns, for so many seconds each, in
- * one process: two processes differ by more than what is looked for. So do two places
- * of the stack, where the packets' addresses lie, in a page: each pair of turns has
- * another (Mytkowicz et al., ASPLOS 2009).
+ * one process: two processes differ by more than what is looked for. So do some places
+ * in a page that the stack may be at, with the packets' addresses on it: each pair of
+ * turns is at another (Mytkowicz et al., ASPLOS 2009).
  *
  * Prints one line: the packets received a second with it, and without.
  */
@@ -46,7 +46,7 @@
 #define TURN_S 0.1
 
 /* Lines of a page, and a step that has no divisor in common with them. */
-#define PLACES 64u
+#define PLACES (4096u / RTE_CACHE_LINE_SIZE)
 #define PLACE_STEP 27u
 
 static struct rte_mempool *pool;
