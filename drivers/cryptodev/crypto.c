@@ -52,8 +52,8 @@ struct weir_crypto_job {
 	struct weir_waker *waiter; /* a place */
 	unsigned int max_ops;
 	/*
-	 * Whether it has operations. Its task's, without the lock; another that reads
-	 * it is refused with the lock.
+	 * Whether it has operations. Its task's, without the lock; another's is refused
+	 * with the lock, once that one waits.
 	 */
 	struct atomic_u32 taken;
 	unsigned int n;

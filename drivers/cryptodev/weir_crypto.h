@@ -43,8 +43,8 @@ struct weir_crypto_job;
  * @param release  For operations of jobs that are freed before they are done:
  *                 called for each when it is no longer the device's, with the
  *                 source's lock held, on any thread. It frees the operation, and
- *                 calls nothing of the queue pair's, nor anything that frees,
- *                 closes, alerts or moves a source.
+ *                 calls nothing of the queue pair's, nor anything that makes,
+ *                 frees, closes, alerts or moves a source.
  * @return NULL with rte_errno: EINVAL (no such queue pair, worker or depth; no
  * release), ENOMEM, ESHUTDOWN.
  *

@@ -56,8 +56,8 @@ struct weir_dma_job {
 	void *arg;
 	unsigned int max_copies;
 	/*
-	 * Whether it has copies. Its task's, without the lock; another that reads it is
-	 * refused with the lock.
+	 * Whether it has copies. Its task's, without the lock; another's is refused
+	 * with the lock, once that one waits.
 	 */
 	struct atomic_u32 taken;
 	unsigned int n;

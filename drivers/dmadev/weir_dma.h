@@ -79,8 +79,8 @@ weir_dmaq_source(struct weir_dmaq *q);
  * @param release     Called once after weir_dma_job_free(), when the device
  *                    touches none of the job's memory any more: it releases
  *                    that. On any thread, with the source's lock held, so it
- *                    calls nothing of the channel's, and nothing that frees,
- *                    closes, alerts or moves any source. NULL: nothing to
+ *                    calls nothing of the channel's, and nothing that makes,
+ *                    frees, closes, alerts or moves any source. NULL: nothing to
  *                    release.
  * @param arg         For release.
  * @return NULL with rte_errno: EINVAL, ENOMEM. Any thread.

@@ -40,7 +40,7 @@ weir_source_worker(const struct weir_source *source);
  * @return 0; -EINVAL when there is no such worker of the source's runtime or
  * it does not run; -ENOMEM; -ESHUTDOWN.
  *
- * Any thread.
+ * Any thread, but not from what a driver's poll calls.
  */
 WEIR_API int
 weir_source_move(struct weir_source *source, struct weir_runtime *rt,

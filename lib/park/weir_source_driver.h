@@ -46,7 +46,7 @@ struct weir_source_ops {
 	 * error; EINVAL stands in for any other number.
 	 *
 	 * With the lock held, on a worker; only while a task waits. So neither
-	 * this nor what it calls may free, close, alert or move a source.
+	 * this nor what it calls may make, free, close, alert or move a source.
 	 */
 	int (*poll)(void *priv);
 
@@ -105,7 +105,7 @@ struct weir_source_ops {
  * @return The driver's bytes; NULL with rte_errno: EINVAL (no such worker, no poll, or
  * one of sleep and wake without the other), ENOMEM, ESHUTDOWN.
  *
- * Any thread.
+ * Any thread, but not from what a poll calls.
  */
 WEIR_API void *
 weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
@@ -116,7 +116,8 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
  * until no worker can be looking at it; without memory for that, it calls `fini`
  * all the same, and the rest goes with the runtime. NULL is legal.
  *
- * Any thread; after the runtime's shutdown too, but before its free.
+ * Any thread, but not from what a poll calls; after the runtime's shutdown too, but
+ * before its free.
  */
 WEIR_API void
 weir_source_free(void *priv);

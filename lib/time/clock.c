@@ -71,15 +71,15 @@ whole_ticks(const struct clock *c, uint64_t cycles)
  * woken late.
  *
  * What remains are the nanoseconds by which a CPU reads its counter early or late beside
- * its loads and stores. By those the clock may go back; being less than a tick, they put
- * no wheel ahead of it.
+ * its loads and stores. By those the clock may go back, as it may where it goes on; being
+ * less than a tick, they put no wheel ahead of it.
  */
 int
 weir__clock_hold(struct clock *c)
 {
 	uint64_t was = CLOCK_RUNS, now;
 
-	/* By a swap: it is over, and for others to be seen, when it is known to succeed. */
+	/* A store could still wait to be seen when the counter is read. */
 	if (!atomic_u64_cas(&c->held, &was, CLOCK_STOPS, RELAXED, RELAXED))
 		return -EALREADY;
 	/* Not before that: whoever has read a running clock did so before. */

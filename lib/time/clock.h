@@ -60,7 +60,7 @@ clock_at(const struct clock *c, uint64_t tsc)
 	return clock_running(c, tsc);
 }
 
-/* Behind what the same thread was told before. */
+/* No less than the same thread was told before, but for what clock.c says. */
 static inline uint64_t
 clock_now(const struct clock *c)
 {
