@@ -874,6 +874,30 @@ static const struct weir_task_ops note_overflows_ops = {
 	.poll = note_overflows,
 };
 
+/* A worker that a task of these has filled the queue of, and keeps. */
+static void
+start_filled(struct weir_options *o, const struct weir_task_ops *fill)
+{
+	rig_set(&seen, 0);
+	rig_set(&full, 0);
+	rig_set(&go_on, 0);
+	atomic_u64_store(&overflows, UINT64_MAX, RELAXED);
+	o->inject_interval = LONG_INTERVAL;
+	start(o);
+	weir_task_spawn_detached(rt, fill, NULL, NULL);
+	rig_wait_until(rig_get(&full));
+}
+
+/* Of that worker when it goes on, until so many have noted them. */
+static uint64_t
+overflows_until(uint32_t n)
+{
+	rig_set(&go_on, 1);
+	rig_wait_until(rig_get(&seen) == n);
+	rig_runtime_end(&rt);
+	return atomic_u64_load(&overflows, RELAXED);
+}
+
 /*
  * So many have yielded, at least, when it looks at the inject queue: some more than there
  * is room for besides.
@@ -910,23 +934,13 @@ who_yielded_has_a_place_in_the_queue(void **state)
 	struct weir_options o;
 	unsigned int i;
 
-	rig_set(&seen, 0);
-	rig_set(&full, 0);
-	rig_set(&go_on, 0);
-	atomic_u64_store(&overflows, UINT64_MAX, RELAXED);
 	rig_options(&o, 1);
 	o.event_interval = 2 * RUN_QUEUE_SIZE;
 	o.max_poll_gap_us = LONG_GAP_US;
-	o.inject_interval = LONG_INTERVAL;
-	start(&o);
-	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
-	rig_wait_until(rig_get(&full));
+	start_filled(&o, &fill_ops);
 	for (i = 0; i < INJECTED; i++)
 		weir_task_spawn_detached(rt, &note_overflows_ops, NULL, NULL);
-	rig_set(&go_on, 1);
-	rig_wait_until(rig_get(&seen) == INJECTED);
-	rig_runtime_end(&rt);
-	assert_int_equal(atomic_u64_load(&overflows, RELAXED), 0);
+	assert_int_equal(overflows_until(INJECTED), 0);
 }
 
 /* Fills its worker's queue with tasks that are always runnable, and stays. */
@@ -961,23 +975,13 @@ full_queue_is_given_few_while_an_inbox_is_turned(void **state)
 	struct weir_options o;
 	unsigned int i;
 
-	rig_set(&seen, 0);
-	rig_set(&full, 0);
-	rig_set(&go_on, 0);
-	atomic_u64_store(&overflows, UINT64_MAX, RELAXED);
 	rig_options(&o, 1);
-	o.inject_interval = LONG_INTERVAL;
-	start(&o);
-	weir_task_spawn_detached(rt, &fill_ops, NULL, NULL);
-	rig_wait_until(rig_get(&full));
+	start_filled(&o, &fill_ops);
 	for (i = 0; i < LONG_LIST; i++)
 		weir_task_spawn_detached(rt, &note_overflows_ops, NULL, &bound);
 	for (i = 0; i < PARTS * LONG_INTERVAL; i++)
 		weir_task_spawn_detached(rt, &done_ops, NULL, NULL);
-	rig_set(&go_on, 1);
-	rig_wait_until(rig_get(&seen) == LONG_LIST);
-	rig_runtime_end(&rt);
-	assert_in_range(atomic_u64_load(&overflows, RELAXED), 0, 1);
+	assert_in_range(overflows_until(LONG_LIST), 0, 1);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
