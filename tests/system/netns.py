@@ -162,11 +162,14 @@ def flush(sockets):
     for sender, receiver in (sockets, sockets[::-1]):
         forget_error(sender)
         forget_error(receiver)
-        seconds = 1
-        while not _comes(_marker(seconds), sender, receiver, seconds):
-            check(seconds < SECONDS, "nothing comes any more")
+        deadline = time.monotonic() + SECONDS
+        number, seconds = 0, 0.05
+        while not _comes(_marker(number), sender, receiver, seconds):
+            check(time.monotonic() < deadline, "nothing comes any more")
+            number += 1
             seconds *= 2
-        receiver.settimeout(SECONDS)
+    for s in sockets:
+        s.settimeout(SECONDS)
 
 
 def _marker(number):
@@ -175,6 +178,12 @@ def _marker(number):
 
 
 def _comes(frame, sender, receiver, seconds):
+    # In a receiver that is full of what came before, there is no room for it.
+    receiver.setblocking(False)
+    with contextlib.suppress(OSError):
+        while True:
+            receiver.recv(65536)
+    sender.settimeout(seconds)
     with contextlib.suppress(OSError):
         sender.send(frame)
     deadline = time.monotonic() + seconds
