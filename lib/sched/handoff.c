@@ -308,7 +308,7 @@ weir_block_in_place(void (*fn)(void *arg), void *arg)
 	}
 	if (worker_of(c)->rt->options.current_thread)
 		return -ENOTSUP;
-	if (context_task(&c->ctx) == NULL)
+	if (weir__task_current() == NULL)
 		return -EPERM;
 	rc = leave(c, &me);
 	if (rc == 0) {

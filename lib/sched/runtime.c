@@ -523,15 +523,13 @@ tell_of_sources(struct weir_runtime *rt)
 	WEIR_ASSERT(n == 0, "weir_runtime_free(): its sources are freed");
 }
 
-void
-weir_runtime_free(struct weir_runtime *rt)
+static void
+release(struct weir_runtime *rt)
 {
 	uint64_t cells = 0;
 	unsigned int i;
 	int rc;
 
-	if (rt == NULL)
-		return;
 	rc = weir_runtime_shutdown(rt, UINT64_MAX, NULL);
 	WEIR_ASSERT(rc == 0, "weir_runtime_free(): not on a worker");
 	if (rc < 0)
@@ -544,6 +542,18 @@ weir_runtime_free(struct weir_runtime *rt)
 	cells -= OWNER;
 	if (atomic_u64_fetch_add(&rt->cells, cells, ACQ_REL) + cells == 0)
 		destroy(rt);
+}
+
+void
+weir_runtime_free(struct weir_runtime *rt)
+{
+	int cancel;
+
+	if (rt == NULL)
+		return;
+	cancel = cancel_defer();
+	release(rt);
+	cancel_allow(cancel);
 }
 
 int

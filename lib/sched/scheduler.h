@@ -129,6 +129,7 @@ struct core {
 	 * tells at the end.
 	 */
 	bool looking;
+	bool dropping; /* a task's drop runs, maybe inside another's poll */
 	struct rand_state rand;
 	struct cell_cache cells;
 	struct task *yielded[RUN_QUEUE_SIZE] weir_cache_aligned;

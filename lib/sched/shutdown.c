@@ -330,12 +330,14 @@ void
 weir__task_failed(const struct task *t)
 {
 	struct weir_runtime *rt = node_of_home(t->home)->rt;
+	int cancel = cancel_defer();
 
 	WEIR_LOG(ERR,
 		 "task %s (%" PRIx64 ") failed, and nobody awaits it: %s\n",
 		 task_ops(t)->name, task_id(t), rte_strerror(-t->outcome));
 	if (rt->options.on_failure == WEIR_FAILURE_SHUTDOWN)
 		begin(rt, t->outcome);
+	cancel_allow(cancel);
 }
 
 /*

@@ -838,7 +838,20 @@ weir_worker_current(void)
 const struct task *
 weir__task_current(void)
 {
-	return weir__core != NULL ? context_task(&weir__core->ctx) : NULL;
+	const struct core *c = weir__core;
+
+	return c != NULL && !c->dropping ? context_task(&c->ctx) : NULL;
+}
+
+bool
+weir__set_dropping(bool dropping)
+{
+	struct core *c = weir__core;
+	bool before = c != NULL && c->dropping;
+
+	if (c != NULL)
+		c->dropping = dropping;
+	return before;
 }
 
 uint64_t

@@ -17,11 +17,20 @@
 #include "task/run.h"
 #include "task/task.h"
 
+/*
+ * It may be in another task's poll: which spawned this one where a shutdown has begun, or
+ * begins one.
+ */
 static void
 drop_state(struct task *t)
 {
-	if (task_ops(t)->drop != NULL)
-		task_ops(t)->drop(t->bytes);
+	bool before;
+
+	if (task_ops(t)->drop == NULL)
+		return;
+	before = weir__set_dropping(true);
+	task_ops(t)->drop(t->bytes);
+	weir__set_dropping(before);
 }
 
 /*

@@ -206,6 +206,13 @@ bool
 weir__drives(const struct core *c);
 
 /*
+ * Is the calling thread in a drop from here on, and not in the poll that it may have come
+ * from? Returns what was so before. The scheduler's.
+ */
+bool
+weir__set_dropping(bool dropping);
+
+/*
  * A context is for the poll that it was given to, and for its thread. Only that
  * thread may look at the rest of it.
  */

@@ -87,6 +87,54 @@ who_is_cancelled_waits_until_the_deadline(void **state)
 	weir_join_detach(b.joins[0]);
 }
 
+static int
+end_badly(struct weir_context *ctx, void *state)
+{
+	(void)ctx;
+	(void)state;
+	return -EIO;
+}
+
+struct cancelled_owner {
+	struct weir_join *join;
+	bool detached;
+};
+
+static void *
+detach_cancelled(void *arg)
+{
+	struct cancelled_owner *o = arg;
+
+	pthread_cancel(pthread_self());
+	weir_join_detach(o->join);
+	o->detached = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* It writes to the log, where a thread can end. */
+static void
+who_is_cancelled_gives_up_a_failed_task(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "fails",
+		.poll = end_badly,
+	};
+	struct cancelled_owner o = {
+		.join = weir_task_spawn(rig.rt, &ops, NULL, NULL),
+	};
+	pthread_t thread;
+	void *end = NULL;
+
+	assert_non_null(o.join);
+	rig_wait_until(weir_join_ended(o.join));
+	assert_int_equal(pthread_create(&thread, NULL, detach_cancelled, &o),
+			 0);
+	pthread_join(thread, &end);
+	assert_true(o.detached);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+}
+
 static void
 running_tasks_end_by_themselves(void **state)
 {
@@ -645,6 +693,7 @@ main(void)
 		RIG_TESTS(nothing_to_end),
 		RIG_TESTS(idle_tasks_are_dropped),
 		RIG_TESTS(who_is_cancelled_waits_until_the_deadline),
+		RIG_TESTS(who_is_cancelled_gives_up_a_failed_task),
 		RIG_TESTS(running_tasks_end_by_themselves),
 		RIG_TESTS(queued_tasks_are_dropped_without_a_poll),
 		RIG_TESTS(yielding_tasks_are_dropped),

@@ -597,6 +597,88 @@ task_frees_its_source_when_it_is_dropped(void **state)
 	assert_int_equal(rig_get(&drops), 6);
 }
 
+/* What the drop of another runtime's task finds. */
+struct refusal {
+	struct weir_runtime *closed;
+	uint64_t task;
+	int block;
+	unsigned int drops;
+};
+
+static void
+do_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void
+give_up_in_drop(void *state)
+{
+	struct refusal *r = *(struct refusal **)state;
+
+	r->task = weir_task_current();
+	r->block = weir_block_in_place(do_nothing, NULL);
+	weir_source_cancel(weir_null_source(null));
+	r->drops++;
+}
+
+static int
+never(struct weir_context *ctx, void *state)
+{
+	(void)ctx;
+	(void)state;
+	return WEIR_DONE;
+}
+
+static int
+wait_and_be_refused(struct weir_context *ctx, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "refused",
+		.state_size = sizeof(struct refusal *),
+		.poll = never,
+		.drop = give_up_in_drop,
+	};
+	struct refusal *r = *(struct refusal **)state;
+	int n = weir_null_recv(ctx, null);
+
+	if (n != WEIR_PENDING)
+		return n < 0 ? n : WEIR_DONE;
+	weir_join_detach(weir_task_spawn(r->closed, &ops, &r, NULL));
+	rig_add(&waiting, 1);
+	return WEIR_PENDING;
+}
+
+static void
+drop_inside_a_poll_is_no_part_of_it(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawner",
+		.state_size = sizeof(struct refusal *),
+		.poll = wait_and_be_refused,
+	};
+	struct refusal refusal = { .task = 0 }, *r = &refusal;
+	struct weir_options o;
+	struct weir_join *join;
+	int rc;
+
+	weir_options_init(&o);
+	o.name = "closed";
+	o.current_thread = true;
+	r->closed = weir_runtime_create(&o);
+	assert_non_null(r->closed);
+	assert_int_equal(weir_runtime_shutdown(r->closed, UINT64_MAX, NULL), 0);
+	join = weir_task_spawn(rig.rt, &ops, &r, NULL);
+	rig_wait_until(rig_get(&waiting) > 0);
+	weir_null_post(null, 1);
+	rc = rig_join(join, NULL);
+	weir_runtime_free(r->closed);
+	assert_int_equal(rc, 0);
+	assert_in_range(r->drops, 1, UINT32_MAX);
+	assert_int_equal(r->task, WEIR_TASK_NONE);
+	assert_int_equal(r->block, -EPERM);
+}
+
 #define TEST(name, workers)                                     \
 	{                                                       \
 #name " (" #workers ")", name, setup, teardown, \
@@ -626,6 +708,7 @@ main(void)
 		TESTS(source_comes_and_goes_beside_others),
 		TESTS(sources_come_and_go_on_all_workers_at_once),
 		TESTS(task_frees_its_source_when_it_is_dropped),
+		TESTS(drop_inside_a_poll_is_no_part_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
