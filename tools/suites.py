@@ -466,17 +466,29 @@ def durations_are_numbers():
     return True
 
 
+def cannot_say(error):
+    # What is left to say would fail again at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(f"tools/test: {error}", file=sys.stderr)
+    return 1
+
+
+def say(text):
+    # Whoever reads this may stop when he likes.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        return cannot_say(error)
+    return 0
+
+
 def main(arguments):
-    if arguments[:1] in (["--help"], ["--list"]):
-        # Whoever reads this may stop when he likes.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if arguments[:1] == ["--help"]:
-        print(HELP)
-        return 0
+        return say(HELP)
     if arguments[:1] == ["--list"]:
-        for name, suite in SUITES.items():
-            print(f"{name:16}{suite.about}")
-        return 0
+        return say("\n".join(f"{name:16}{suite.about}"
+                             for name, suite in SUITES.items()))
     wanted = parse(arguments)
     if wanted is None or not durations_are_numbers():
         return 2
@@ -493,12 +505,10 @@ def main(arguments):
     except Stopped as stop:
         return 128 + stop.args[0]
     except OSError as error:
-        # Nobody reads, it may be. What is left to say would fail again at the end.
+        # Nobody reads, it may be.
         ignore_signals()
         RUNNING.end_all()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"tools/test: {error}", file=sys.stderr)
-        return 1
+        return cannot_say(error)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -273,13 +273,36 @@ run(const sigset_t *signals)
 	return rc != 0 ? rc : ended;
 }
 
+static bool
+is_secondary(void)
+{
+	return rte_eal_process_type() == RTE_PROC_SECONDARY;
+}
+
+/* It would take the ports away from the primary process, which works with them. */
+static int
+refuse_secondary(void)
+{
+	return REFUSE(
+		FAILED,
+		"no secondary process can set up ports: leave --proc-type "
+		"out, and give each program its own --file-prefix");
+}
+
 static int
 refuse_eal(int error)
 {
+	if (is_secondary())
+		return refuse_secondary();
 	if (error == EINVAL)
 		return REFUSE(USAGE,
 			      "EAL refuses its options, which are those before "
 			      "\"--\"; see the line above and --help");
+	/* EAL leaves it 0 when it cannot lock its files. */
+	if (error == 0 || error == EAGAIN)
+		return REFUSE(FAILED,
+			      "EAL cannot take its place: another program runs "
+			      "there; give each its own --file-prefix");
 	return REFUSE(FAILED, "EAL does not start: %s", rte_strerror(error));
 }
 
@@ -307,6 +330,8 @@ start_and_run(int argc, char **argv)
 		return refuse_eal(rte_errno);
 	if (used + 1 < argc)
 		rc = REFUSE(USAGE, "%s: is no option", argv[used + 1]);
+	else if (is_secondary())
+		rc = refuse_secondary();
 	else if (rte_get_next_lcore(-1, 1, 0) == RTE_MAX_LCORE)
 		rc = REFUSE(FAILED,
 			    "%s: leaves no worker lcore beside the main one; "

@@ -348,6 +348,28 @@ def bad_input():
               f"{echo.errors}")
 
 
+def beside_another():
+    """Its files are EAL's, and its ports are its own."""
+    if not Testpmd.shares:
+        raise Skip("EAL has no files in common with others here")
+    with Echo() as first:
+        first.eal_cleans_up = False  # after those that did not start
+        first.wait_started()
+        for options, line in (
+                ((), "EAL cannot take its place: another program runs there; "
+                 "give each its own --file-prefix"),
+                (("--proc-type", "secondary"), "no secondary process can set "
+                 "up ports: leave --proc-type out, and give each program its "
+                 "own --file-prefix")):
+            echo = Echo()
+            echo.runtime, echo.eal_cleans_up = first.runtime, False
+            echo.argv = [Echo.binary, *options, *first.argv[1:]]
+            with echo:
+                echo.wait_end(1)
+                check(f"weir-echo: {line}" in echo.errors, f"{echo.errors}")
+        first.stop()
+
+
 def help_text():
     for argv in (["--", "--help"], ["--help"]):
         done = subprocess.run([Echo.binary, *argv], text=True, check=False,
@@ -433,6 +455,7 @@ def main():
     tap = Tap()
     rng = random.Random(seed())
     tap.run("bad options are refused", bad_input)
+    tap.run("beside another", beside_another)
     tap.run("--help", help_text)
     tap.run("a full disk, closed output", full_disk)
     tap.run("what is no packet of ours", no_traffic)

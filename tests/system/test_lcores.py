@@ -15,7 +15,7 @@ import tempfile
 import manual
 from lcorestool import (BINARY, FAR, TOP, XEON_MAP, ask, machine, machines,
                         made, refused, run)
-from weirtest import Skip, Tap, check, seed
+from weirtest import BAD_FILE, CLOSED, Skip, Tap, check, seed
 
 NOBODY = 65534
 
@@ -342,6 +342,18 @@ def full_disk():
                 "standard output: No space left")
 
 
+def closed_output():
+    """It matters where something is to be written there."""
+    closed = (*CLOSED, BINARY)
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        done = run(*closed[1:], "record", f"{folder}/m.machine",
+                   binary=closed[0])
+        check((done.returncode, done.stderr) == (0, ""), f"{done}")
+        check(os.path.getsize(f"{folder}/m.machine") > 0, "it is empty")
+    refused(run(*closed[1:], "show", "--from", machine("xeon"),
+                binary=closed[0]), BAD_FILE)
+
+
 def options_in_help(*command):
     return re.findall(r"^  --([a-z-]+)", ask(*command, "--help"), re.MULTILINE)
 
@@ -450,6 +462,7 @@ def main():
         tap.run("'" + " ".join(args).replace("\n", "?")[:60] + "'",
                 bad_command, args, text)
     tap.run("a full disk", full_disk)
+    tap.run("closed output", closed_output)
     for command in [], ["show"], ["check"], ["suggest"], ["record"], ["diff"]:
         tap.run(f"help {' '.join(command)}", help_of_a_command, command)
     tap.run("the manual", manual.is_well_formed, "weir-lcores")

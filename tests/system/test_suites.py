@@ -316,6 +316,15 @@ def tsan_runs_in_a_folder_with_a_space():
     check(done.returncode == 0, done.stderr)
 
 
+def a_list_that_cannot_be_written_fails():
+    for option in ("--help", "--list"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([f"{TOOLS}/test", option], stdout=full, text=True,
+                                  stderr=subprocess.PIPE, check=False)
+        check((done.returncode, done.stderr) == (
+            1, "tools/test: [Errno 28] No space left on device\n"), f"{done}")
+
+
 def output(*argv):
     return subprocess.run(argv, check=True, capture_output=True,
                           text=True).stdout
@@ -364,6 +373,7 @@ def main():
                  a_test_that_is_told_to_end_cleans_up,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
                  who_is_stopped_leaves_nothing_behind, who_is_not_read_ends,
+                 a_list_that_cannot_be_written_fails,
                  tsan_runs_in_a_folder_with_a_space,
                  a_tree_that_was_copied_tests_itself,
                  what_meson_asks_for_is_in_the_group_of_the_build):

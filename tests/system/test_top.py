@@ -15,7 +15,8 @@ import time
 import manual
 import terminal
 from played import PID, WORKERS, Played, Scene
-from weirtest import TWO_NULL, Tap, Testpmd, check
+from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, TWO_NULL, Tap,
+                      Testpmd, check)
 
 SECONDS = 60  # until what must come has come
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
@@ -29,10 +30,10 @@ def command(*arguments):
     return [sys.executable, "-B", TOP, *arguments]
 
 
-def run(*arguments, env=None, stdout=subprocess.PIPE):
+def run(*arguments, env=None, stdout=subprocess.PIPE, wrapper=()):
     """Runs tools/top: exit status, lines of stdout and of stderr."""
-    done = subprocess.run(command(*arguments), stdin=subprocess.DEVNULL,
-                          stdout=stdout, stderr=subprocess.PIPE, text=True,
+    done = subprocess.run([*wrapper, *command(*arguments)],
+                          stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
                           check=False, timeout=SECONDS,
                           env={**os.environ, **(env or {})})
     return (done.returncode, (done.stdout or "").splitlines(),
@@ -396,8 +397,20 @@ def full_output():
         with Played(scene) as process, open("/dev/full", "wb") as full:
             got = run("--once", "--socket", process.path, *INTERVAL,
                       stdout=full)
-        check(got == (1, [], ["tools/top: standard output: No space left on "
-                              "device"]), f"{got}")
+        check(got == (1, [], [f"tools/top: {NO_SPACE}"]), f"{got}")
+    got = run("--help", wrapper=FULL_DISK)
+    check(got == (1, [], [f"tools/top: {NO_SPACE}"]), f"{got}")
+
+
+def closed_streams():
+    alone = "needs a terminal; --once does without"
+    for options, wrapper, why in (
+            (("--once",), CLOSED, BAD_FILE), ((), CLOSED, alone),
+            ((), ("sh", "-c", 'exec "$@" <&-', "sh"), alone)):
+        with Played(Scene()) as process:
+            got = run(*options, "--socket", process.path, *INTERVAL,
+                      wrapper=wrapper)
+        check(got == (1, [], [f"tools/top: {why}"]), f"{got}")
 
 
 def bad_terminal():
@@ -542,6 +555,7 @@ def main():
     tap.run("the terminal goes away", terminal_goes_away)
     tap.run("--once is stopped", stopped_once)
     tap.run("no space for the output", full_output)
+    tap.run("closed streams", closed_streams)
     tap.run("bad terminal", bad_terminal)
     tap.run("no socket", no_socket)
     tap.run("not what it should be", wrong_peers)

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "error.h"
+#include "output.h"
 #include "show.h"
 #include "status.h"
 
@@ -148,6 +149,7 @@ main(int argc, char **argv)
 	struct options options;
 	int rc, close_rc;
 
+	output_begin();
 	rc = options_parse(argc, argv, &options);
 	if (rc == STATUS_OK && options.help)
 		options_print_help(&options);
