@@ -319,8 +319,9 @@ def tsan_runs_in_a_folder_with_a_space():
 def a_list_that_cannot_be_written_fails():
     for option in ("--help", "--list"):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([f"{TOOLS}/test", option], stdout=full, text=True,
-                                  stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([f"{TOOLS}/test", option], stdout=full,
+                                  stderr=subprocess.PIPE, text=True,
+                                  check=False)
         check((done.returncode, done.stderr) == (
             1, "tools/test: [Errno 28] No space left on device\n"), f"{done}")
 

@@ -33,8 +33,9 @@ def command(*arguments):
 def run(*arguments, env=None, stdout=subprocess.PIPE, wrapper=()):
     """Runs tools/top: exit status, lines of stdout and of stderr."""
     done = subprocess.run([*wrapper, *command(*arguments)],
-                          stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
-                          check=False, timeout=SECONDS,
+                          stdin=subprocess.DEVNULL, stdout=stdout,
+                          stderr=subprocess.PIPE, text=True, check=False,
+                          timeout=SECONDS,
                           env={**os.environ, **(env or {})})
     return (done.returncode, (done.stdout or "").splitlines(),
             done.stderr.splitlines())

@@ -668,7 +668,8 @@ adaptive_pauses_before_it_sleeps(void **state)
 	rig_options(&o, 1);
 	o.park = WEIR_PARK_ADAPTIVE;
 	o.adaptive_poll_us = 0;
-	o.adaptive_pause_us = 50000;
+	/* The most: it passes by one that is not let run for so long. */
+	o.adaptive_pause_us = 1000000;
 	rig.rt = weir_runtime_create(&o);
 	assert_non_null(rig.rt);
 	rig_wait_until(rig_get(&kernel.sleeps) > 0);

@@ -24,6 +24,8 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "lcores.h"
+
 #define EVENTS 200u
 #define YIELDS 1000u
 #define MOST_BURST 128u
@@ -214,7 +216,7 @@ main(int argc, char **argv)
 		rte_eal_remote_launch(lcore, (void *)(uintptr_t)ports, id);
 		ports++;
 	}
-	rte_eal_mp_wait_lcore();
+	wait_lcores();
 	rte_event_dev_stop(device);
 	rte_event_dev_close(device);
 	rte_eal_cleanup();

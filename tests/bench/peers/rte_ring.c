@@ -18,6 +18,8 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
+#include "lcores.h"
+
 #define TRIPS 10000u
 #define MOST_ROUNDS 100000u
 #define MEASURE_S 0.5 /* the first rounds warm up */
@@ -90,7 +92,7 @@ main(int argc, char **argv)
 		rte_exit(1, "needs two worker lcores, and two rings\n");
 	rte_eal_remote_launch(ask, NULL, first);
 	rte_eal_remote_launch(answer, NULL, second);
-	rte_eal_mp_wait_lcore();
+	wait_lcores();
 	rte_ring_free(to);
 	rte_ring_free(from);
 	rte_eal_cleanup();

@@ -21,6 +21,8 @@
 #include <rte_lcore.h>
 #include <rte_timer.h>
 
+#include "lcores.h"
+
 #define TIMERS 100000u
 
 static struct rte_timer timers[TIMERS];
@@ -121,7 +123,7 @@ main(int argc, char **argv)
 	if (id == RTE_MAX_LCORE)
 		rte_exit(1, "needs a worker lcore\n");
 	rte_eal_remote_launch(lcore, NULL, id);
-	rte_eal_mp_wait_lcore();
+	wait_lcores();
 	rte_timer_subsystem_finalize();
 	rte_eal_cleanup();
 	return 0;
