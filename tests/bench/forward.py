@@ -41,7 +41,7 @@ Traffic = collections.namedtuple(
 
 def eal_arguments(setup, log_level="error", workers=1):
     first, second = setup.machine.cpus
-    # The main lcore waits, so it may share a CPU with a worker.
+    # The main lcore sleeps, so it may share a CPU with a worker.
     lcores = [f"0@{first}", f"1@{second}", f"2@{first}"][:workers + 1]
     memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
               else ["--no-huge"])

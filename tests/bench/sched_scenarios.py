@@ -32,7 +32,7 @@ def cpu_of(setup, lcore):
 
 
 def eal_arguments(setup, workers, memory_mb=MEMORY_MB):
-    # The main lcore waits, so it may share a CPU with a worker.
+    # The main lcore sleeps, so it may share a CPU with a worker.
     lcores = [f"{i}@{cpu_of(setup, i)}" for i in range(workers + 1)]
     memory = (["--huge-dir", setup.huge_dir, "--in-memory"] if setup.huge_dir
               else ["--no-huge"])
