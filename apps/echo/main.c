@@ -24,14 +24,14 @@
 #include <rte_ip.h>
 
 #include "arguments.h"
+#include "eal.h"
 #include "echo.h"
 #include "error.h"
 #include "output.h"
+#include "status.h"
 
 const char program_name[] = "weir-echo";
 
-#define FAILED 1
-#define USAGE 2
 #define WATCH_PERIOD_NS 100000000
 
 static struct identity identity = {
@@ -55,7 +55,7 @@ parse_ip(const char *value)
 
 	if (inet_pton(AF_INET, value, &address) != 1 ||
 	    !is_one_host(address.s_addr))
-		return REFUSE(USAGE,
+		return REFUSE(STATUS_USAGE,
 			      "--ip %s: must be an address of one host, such "
 			      "as 10.0.0.1",
 			      value);
@@ -69,7 +69,7 @@ parse_udp_port(const char *value)
 	unsigned long long n;
 
 	if (!argument_number(value, 10, &n) || n < 1 || n > UINT16_MAX)
-		return REFUSE(USAGE, "--udp-port %s: must be 1 to 65535",
+		return REFUSE(STATUS_USAGE, "--udp-port %s: must be 1 to 65535",
 			      value);
 	identity.udp_port = htons((uint16_t)n);
 	return 0;
@@ -110,12 +110,13 @@ parse_option(int option, const char *given)
 		help = true;
 		return 0;
 	case ':':
-		return REFUSE(USAGE, "%s: needs a value", given);
+		return REFUSE(STATUS_USAGE, "%s: needs a value", given);
 	default:
 		/* It is the option's own when that exists. */
 		if (optopt != 0 && strncmp(given, "--", 2) == 0)
-			return REFUSE(USAGE, "%s: takes no value", given);
-		return REFUSE(USAGE, "%s: is no option", given);
+			return REFUSE(STATUS_USAGE, "%s: takes no value",
+				      given);
+		return REFUSE(STATUS_USAGE, "%s: is no option", given);
 	}
 }
 
@@ -135,7 +136,7 @@ parse_options(int argc, char **argv)
 	     at = optind)
 		rc = parse_option(option, argv[at]);
 	if (rc == 0 && optind < argc)
-		rc = REFUSE(USAGE, "%s: is no option", argv[optind]);
+		rc = REFUSE(STATUS_USAGE, "%s: is no option", argv[optind]);
 	return rc;
 }
 
@@ -148,10 +149,10 @@ open_ports(unsigned int nb_workers)
 		ports[nb_ports].me = identity;
 		/* Counted before, so that what it got goes back. */
 		if (port_open(&ports[nb_ports++], id, nb_workers) < 0)
-			return FAILED;
+			return STATUS_FAILED;
 	}
 	if (nb_ports == 0)
-		return REFUSE(FAILED, "no port: see --vdev and -a");
+		return REFUSE(STATUS_FAILED, "no port: see --vdev and -a");
 	return 0;
 }
 
@@ -168,7 +169,8 @@ start_port(struct weir_runtime *rt, struct echo_port *port,
 		port->join = echo_spawn(rt, port, worker);
 	if (port->join != NULL)
 		return 0;
-	return REFUSE(FAILED, "port %u: %s", port->id, rte_strerror(rte_errno));
+	return REFUSE(STATUS_FAILED, "port %u: %s", port->id,
+		      rte_strerror(rte_errno));
 }
 
 static int
@@ -192,7 +194,7 @@ await_end(struct echo_port *port)
 	port->join = NULL;
 	if (outcome == -ECANCELED || outcome == -ESHUTDOWN)
 		return 0;
-	return REFUSE(FAILED, "port %u: its fiber ends (%s)", port->id,
+	return REFUSE(STATUS_FAILED, "port %u: its fiber ends (%s)", port->id,
 		      rte_strerror(-outcome));
 }
 
@@ -210,7 +212,7 @@ has_ended(struct echo_port *port)
 
 /*
  * Until a signal comes, or all fibers have ended by themselves, as they do when
- * their ports are gone. FAILED: one has.
+ * their ports are gone. STATUS_FAILED: one has.
  */
 static int
 serve(const sigset_t *signals)
@@ -223,7 +225,7 @@ serve(const sigset_t *signals)
 		for (i = 0; i < nb_ports; i++) {
 			if (ports[i].join == NULL || !has_ended(&ports[i]))
 				continue;
-			rc = FAILED;
+			rc = STATUS_FAILED;
 			left--;
 		}
 		if (left > 0)
@@ -243,13 +245,13 @@ report(void)
 
 	for (i = 0; i < nb_ports; i++) {
 		if (ports[i].join != NULL && await_end(&ports[i]) != 0)
-			rc = FAILED;
+			rc = STATUS_FAILED;
 		left += port_close(&ports[i]);
 		printf("port %u: received %" PRIu64 ", answered %" PRIu64 "\n",
 		       ports[i].id, ports[i].received, ports[i].answered);
 	}
 	printf("mbufs left %u\n", left);
-	return left > 0 ? FAILED : rc;
+	return left > 0 ? STATUS_FAILED : rc;
 }
 
 static int
@@ -260,7 +262,7 @@ run(const sigset_t *signals)
 
 	rt = weir_runtime_create(NULL);
 	if (rt == NULL)
-		return FAILED;
+		return STATUS_FAILED;
 	rc = start_ports(rt);
 	if (rc == 0) {
 		printf("weir-echo: started on %u ports\n", nb_ports);
@@ -273,48 +275,13 @@ run(const sigset_t *signals)
 	return rc != 0 ? rc : ended;
 }
 
-static bool
-is_secondary(void)
-{
-	return rte_eal_process_type() == RTE_PROC_SECONDARY;
-}
-
-/* It would take the ports away from the primary process, which works with them. */
-static int
-refuse_secondary(void)
-{
-	return REFUSE(
-		FAILED,
-		"no secondary process can set up ports: leave --proc-type "
-		"out, and give each program its own --file-prefix");
-}
-
-static int
-refuse_eal(int error)
-{
-	if (is_secondary())
-		return refuse_secondary();
-	if (error == EINVAL)
-		return REFUSE(USAGE,
-			      "EAL refuses its options, which are those before "
-			      "\"--\"; see the line above and --help");
-	/* EAL leaves it 0 when it cannot lock its files. */
-	if (error == 0 || error == EAGAIN)
-		return REFUSE(FAILED,
-			      "EAL cannot take its place: another program runs "
-			      "there; give each its own --file-prefix");
-	return REFUSE(FAILED, "EAL does not start: %s", rte_strerror(error));
-}
-
 static int
 start_and_run(int argc, char **argv)
 {
 	struct sigaction hangup;
-	char lcores[256];
 	sigset_t signals;
-	int used, rc;
+	int rc;
 
-	argument_of_lcores(argc, argv, lcores, sizeof(lcores));
 	/* EAL's threads inherit it: one waits for them. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
@@ -325,18 +292,14 @@ start_and_run(int argc, char **argv)
 		sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	rte_set_application_usage_hook(print_usage);
-	used = rte_eal_init(argc, argv);
-	if (used < 0)
-		return refuse_eal(rte_errno);
-	if (used + 1 < argc)
-		rc = REFUSE(USAGE, "%s: is no option", argv[used + 1]);
-	else if (is_secondary())
-		rc = refuse_secondary();
-	else if (rte_get_next_lcore(-1, 1, 0) == RTE_MAX_LCORE)
-		rc = REFUSE(FAILED,
+	rc = eal_start(argc, argv);
+	if (rc != STATUS_OK)
+		return rc;
+	if (rte_get_next_lcore(-1, 1, 0) == RTE_MAX_LCORE)
+		rc = REFUSE(STATUS_FAILED,
 			    "%s: leaves no worker lcore beside the main one; "
 			    "name two or more, for example --lcores 0@0,1@0",
-			    lcores);
+			    eal_lcores_option());
 	else
 		rc = run(&signals);
 	rte_eal_cleanup();

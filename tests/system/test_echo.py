@@ -326,8 +326,13 @@ def bad_input():
                   f"{options}: {echo.errors}")
     with Echo((), (), eal=("word",)) as echo:
         echo.wait_end(2)
-        check("weir-echo: word: is no option" in echo.errors,
+        check("weir-echo: word: unexpected; see --help" in echo.errors,
               f"{echo.errors}")
+    with Echo((), ("net_nosuch0",)) as echo:
+        echo.wait_end(1)
+        check("weir-echo: --vdev net_nosuch0: EAL cannot start this device; "
+              "check its name and arguments, and that its driver is installed"
+              in echo.errors, f"{echo.errors}")
     with Echo((), (), eal=("--no-such-option",)) as echo:
         echo.wait_end(2)
         check('weir-echo: EAL refuses its options, which are those before '
@@ -358,9 +363,9 @@ def beside_another():
         for options, line in (
                 ((), "EAL cannot take its place: another program runs there; "
                  "give each its own --file-prefix"),
-                (("--proc-type", "secondary"), "no secondary process can set "
-                 "up ports: leave --proc-type out, and give each program its "
-                 "own --file-prefix")):
+                (("--proc-type", "secondary"), "--proc-type secondary: no "
+                 "secondary process can set up ports; leave it out, and give "
+                 "each program its own --file-prefix")):
             echo = Echo()
             echo.runtime, echo.eal_cleans_up = first.runtime, False
             echo.argv = [Echo.binary, *options, *first.argv[1:]]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#ifndef TESTPMD_EAL_H
-#define TESTPMD_EAL_H
+#ifndef COMMON_EAL_H
+#define COMMON_EAL_H
 
 /*
  * Starts EAL, and says in one line what its own many lines mean when it does

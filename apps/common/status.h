@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#ifndef TESTPMD_STATUS_H
-#define TESTPMD_STATUS_H
+#ifndef COMMON_STATUS_H
+#define COMMON_STATUS_H
 
-/* How the program ends. */
+/* How a program ends. */
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FAILED = 1, /* the machine did not give what was asked for */

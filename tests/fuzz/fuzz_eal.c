@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What weir-testpmd picks from EAL's part of the command line, and says when
+ * What programs with ports pick from EAL's part of the command line, and say when
  * EAL does not start. An input is the errno that EAL leaves, and the words of
  * the command line, each up to a zero byte.
  */
