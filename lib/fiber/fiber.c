@@ -167,14 +167,18 @@ inside(const struct weir_fiber *task)
 	return f != NULL && f->task == task ? f : NULL;
 }
 
-/* And it has its turn, which it has not while a function blocks its thread. */
+/*
+ * And it has its turn, which it has not while a function blocks its thread, or the drop
+ * of another task runs there.
+ */
 static __rte_always_inline struct fiber *
 having_its_turn(const struct weir_fiber *task)
 {
 	struct fiber *f = weir__fiber;
 	const struct core *c = weir__core;
 
-	if (f == NULL || f->task != task || c == NULL || f->ctx != &c->ctx)
+	if (f == NULL || f->task != task || c == NULL || f->ctx != &c->ctx ||
+	    c->dropping)
 		return NULL;
 	return f;
 }
@@ -196,6 +200,7 @@ out_of_poll(const struct weir_fiber *task)
 	return f;
 }
 
+/* A wait that is none. */
 static __rte_noinline int
 refused(struct fiber *f)
 {
@@ -217,7 +222,12 @@ refused(struct fiber *f)
 int
 weir_fiber_may_wait(const struct weir_fiber *fiber)
 {
-	return likely(in_poll(fiber) != NULL) ? 0 : refused(inside(fiber));
+	const struct fiber *f;
+
+	if (likely(in_poll(fiber) != NULL))
+		return 0;
+	f = inside(fiber);
+	return f != NULL && f->ctx == NULL ? -ECANCELED : -EINVAL;
 }
 
 int
@@ -258,15 +268,6 @@ weir_fiber_sleep(struct weir_fiber *fiber, uint64_t ns)
 	return rc;
 }
 
-/* As weir_fiber_may_wait(), but it is no wait that comes late. */
-static __rte_noinline bool
-was_cancelled(const struct weir_fiber *fiber)
-{
-	const struct fiber *f = inside(fiber);
-
-	return f != NULL && f->ctx == NULL;
-}
-
 int
 weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
 {
@@ -275,7 +276,7 @@ weir_fiber_join(struct weir_fiber *fiber, struct weir_join *join, void *result)
 	rc = weir_fiber_await(
 		fiber, weir_join_poll(weir_fiber_context(fiber), join, result));
 	/* Else it is the outcome of the task, or nobody is waiting here. */
-	if (rc == -ECANCELED && was_cancelled(fiber))
+	if (rc == -ECANCELED && weir_fiber_may_wait(fiber) == -ECANCELED)
 		weir_join_detach(join);
 	return rc;
 }

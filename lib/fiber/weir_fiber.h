@@ -145,13 +145,16 @@ weir_fiber_drop(void *state);
  * @return What the call returned; -ECANCELED when the fiber is to end: what the
  * call began to wait for is given up as it says. (A call may return -ECANCELED as
  * well, as for a task that was aborted; weir_fiber_may_wait() then is 0.) -EINVAL
- * outside of the fiber,
- * which includes a function of weir_block_in_place(): the call was not made.
+ * outside of the fiber, which includes a function of weir_block_in_place() and the
+ * drop of another task in the fiber's turn: the call was not made.
  */
 #define weir_fiber_await(fiber, call)                                        \
 	__extension__({                                                      \
 		struct weir_fiber *weir_fiber_ = (fiber);                    \
-		int weir_rc_ = weir_fiber_may_wait(weir_fiber_);             \
+		/* Where it may not wait, this says why. */                  \
+		int weir_rc_ = weir_fiber_may_wait(weir_fiber_) == 0 ?       \
+				       0 :                                   \
+				       weir_fiber_suspend(weir_fiber_);      \
 		while (weir_rc_ == 0 && (weir_rc_ = (call)) == WEIR_PENDING) \
 			weir_rc_ = weir_fiber_suspend(weir_fiber_);          \
 		weir_rc_;                                                    \
@@ -166,7 +169,10 @@ weir_fiber_drop(void *state);
 WEIR_API int
 weir_fiber_suspend(struct weir_fiber *fiber);
 
-/** Would it wait? 0, -ECANCELED or -EINVAL, as weir_fiber_await(). */
+/**
+ * Would it wait? 0, -ECANCELED or -EINVAL, as weir_fiber_await(). To ask is no await,
+ * also for WEIR_FIBER_LATE_AWAITS.
+ */
 WEIR_API int
 weir_fiber_may_wait(const struct weir_fiber *fiber);
 

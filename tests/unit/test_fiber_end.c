@@ -526,11 +526,12 @@ many_joins_run(struct weir_fiber *f, void *state)
 	weir_fiber_sleep(f, HOUR);
 	for (i = 0; i < MANY; i++)
 		j->story->late +=
-			weir_fiber_join(f, many[i], NULL) == -ECANCELED;
+			weir_fiber_join(f, many[i], NULL) == -ECANCELED &&
+			weir_fiber_may_wait(f) == -ECANCELED;
 	return 0;
 }
 
-/* Each is one await, so they are not too many. */
+/* Each is one await, and to ask is none, so they are not too many. */
 static void
 one_that_awaits_its_children_yet_is_not_named(void **state)
 {
@@ -553,6 +554,90 @@ one_that_awaits_its_children_yet_is_not_named(void **state)
 	free(log_text);
 }
 
+/* What the drop of another runtime's task finds in a fiber's turn. */
+struct refusal {
+	struct weir_fiber fiber;
+	struct weir_runtime *closed;
+	struct found {
+		struct weir_fiber *in; /* in whose turn it is */
+		struct weir_fiber *current;
+		bool context;
+		int may_wait, suspend, yield, sleep, block_in_place;
+		unsigned int drops;
+	} * found;
+};
+
+static void
+wait_in_drop(void *state)
+{
+	struct found *d = *(struct found **)state;
+
+	d->current = weir_fiber_current();
+	d->context = weir_fiber_context(d->in) != NULL;
+	d->may_wait = weir_fiber_may_wait(d->in);
+	d->suspend = weir_fiber_suspend(d->in);
+	d->yield = weir_fiber_yield(d->in);
+	d->sleep = weir_fiber_sleep(d->in, HOUR);
+	d->block_in_place = weir_block_in_place(nothing, NULL);
+	d->drops++;
+}
+
+static int
+never(struct weir_context *ctx, void *state)
+{
+	return WEIR_DONE;
+}
+
+static int
+be_refused_run(struct weir_fiber *f, void *state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "refused",
+		.state_size = sizeof(struct found *),
+		.poll = never,
+		.drop = wait_in_drop,
+	};
+	struct refusal *r = state;
+
+	r->found->in = f;
+	weir_join_detach(weir_task_spawn(r->closed, &ops, &r->found, NULL));
+	/* Behind it all is as before. */
+	return weir_fiber_current() == f ? weir_fiber_yield(f) : -EPROTO;
+}
+
+static void
+drop_in_its_turn_is_no_part_of_it(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawner",
+		.state_size = sizeof(struct refusal),
+		.poll = weir_fiber_poll,
+		.drop = weir_fiber_drop,
+	};
+	struct found d = { .drops = 0 };
+	struct refusal r = { .fiber = { .run = be_refused_run }, .found = &d };
+	struct weir_options o;
+	int rc;
+
+	weir_options_init(&o);
+	o.name = "closed";
+	o.current_thread = true;
+	r.closed = weir_runtime_create(&o);
+	assert_non_null(r.closed);
+	assert_int_equal(weir_runtime_shutdown(r.closed, UINT64_MAX, NULL), 0);
+	rc = rig_join(weir_task_spawn(rig.rt, &ops, &r, NULL), NULL);
+	weir_runtime_free(r.closed);
+	assert_int_equal(rc, 0);
+	assert_int_equal(d.drops, 1);
+	assert_null(d.current);
+	assert_false(d.context);
+	assert_int_equal(d.may_wait, -EINVAL);
+	assert_int_equal(d.suspend, -EINVAL);
+	assert_int_equal(d.yield, -EINVAL);
+	assert_int_equal(d.sleep, -EINVAL);
+	assert_int_equal(d.block_in_place, -EPERM);
+}
+
 int
 main(void)
 {
@@ -566,6 +651,7 @@ main(void)
 		RIG_TEST(join_tells_a_refusal_from_the_childs_outcome, 1),
 		RIG_TESTS(one_that_does_not_return_is_named),
 		RIG_TESTS(one_that_awaits_its_children_yet_is_not_named),
+		RIG_TESTS(drop_in_its_turn_is_no_part_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);
