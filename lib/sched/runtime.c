@@ -556,16 +556,13 @@ weir_runtime_free(struct weir_runtime *rt)
 	cancel_allow(cancel);
 }
 
-int
-weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
-		      const void *state, void *result)
+static int
+block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
+	 const void *state, void *result)
 {
-	struct weir_join *join;
+	struct weir_join *join = weir_task_spawn(rt, ops, state, NULL);
 	int rc;
 
-	if (weir__on_worker())
-		return -EDEADLK;
-	join = weir_task_spawn(rt, ops, state, NULL);
 	if (join == NULL)
 		return -rte_errno;
 	/* M1: the runtime may be freed while we are in here. */
@@ -576,6 +573,21 @@ weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	if (rc == -ECANCELED)
 		rc = weir__shutdown_reason(rt);
 	weir__runtime_unref(rt);
+	return rc;
+}
+
+int
+weir_runtime_block_on(struct weir_runtime *rt, const struct weir_task_ops *ops,
+		      const void *state, void *result)
+{
+	int rc, cancel;
+
+	if (weir__on_worker())
+		return -EDEADLK;
+	/* Nor in what the user gave to drop a state or a result. */
+	cancel = cancel_defer();
+	rc = block_on(rt, ops, state, result);
+	cancel_allow(cancel);
 	return rc;
 }
 

@@ -80,7 +80,8 @@ move_tasks(struct core *c)
 		shared[n++] = t;
 	weir__inject(w->node, shared, n);
 	while (inbox_pending(&w->inbox))
-		weir__inbox_take_owner(&w->inbox, &c->local);
+		counter_add(&w->counters, injected,
+			    weir__inbox_take_owner(&w->inbox, &c->local));
 	while ((t = task_chain_pop(&c->local)) != NULL)
 		weir__place(t);
 	weir__timers_move(&w->timers, &successor->timers);

@@ -15,6 +15,7 @@
 
 #include <rte_prefetch.h>
 
+#include "base/cancel.h"
 #include "task/owned.h"
 #include "task/parker.h"
 #include "task/task.h"
@@ -220,9 +221,12 @@ weir_join_wait(struct weir_join *join, void *result)
 {
 	struct task *t = task_of(join);
 	struct thread_parker parker;
+	int cancel, rc;
 
 	if (weir__on_worker())
 		return -EDEADLK;
+	/* Its handle would be nobody's. */
+	cancel = cancel_defer();
 	if (!(state_load(&t->state) & STATE_COMPLETE)) {
 		parker_init(&parker);
 		if (set_waiter(t, weir__waker_of_parker(&parker)))
@@ -230,7 +234,9 @@ weir_join_wait(struct weir_join *join, void *result)
 		parker_fini(&parker);
 	}
 	WEIR_ASSERT(state_load(&t->state) & STATE_COMPLETE, "J1");
-	return take(t, result);
+	rc = take(t, result);
+	cancel_allow(cancel);
+	return rc;
 }
 
 void

@@ -196,6 +196,36 @@ bound_tasks_do_not_overtake_a_worker_that_retires(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+/* Nor are they counted once more where they are sent than where they are taken. */
+static void
+counters_add_up_behind_a_worker_that_retires(void **state)
+{
+	struct weir_join *joins[100];
+	struct weir_worker_stats w;
+	struct weir_runtime_stats sum;
+	struct rig_blockers b;
+	struct change c;
+	uint64_t taken = 0;
+	unsigned int i;
+
+	rig_block_some(&b, rig.rt, 1u << 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		joins[i] = rig_spawn_on(rig.rt, 0, &rig_done_ops, &rig.told);
+	begin(&c, retire_to_1, 0, ATTENTION_RETIRE);
+	rig_unblock(&b);
+	end(&c, 0);
+	for (i = 0; i < RTE_DIM(joins); i++)
+		assert_int_equal(rig_join(joins[i], NULL), 0);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
+	weir_runtime_stats_get(rig.rt, &sum);
+	for (i = 0; i < weir_runtime_nb_workers(rig.rt); i++) {
+		assert_int_equal(weir_worker_stats_get(rig.rt, i, &w), 0);
+		taken += w.injected;
+	}
+	assert_in_range(taken, 2 * RTE_DIM(joins), UINT64_MAX);
+	assert_int_equal(sum.remote_schedules, taken);
+}
+
 static void
 bound_tasks_do_not_overtake_a_worker_that_comes_back(void **state)
 {
@@ -634,6 +664,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TESTS(bound_tasks_do_not_overtake_a_worker_that_retires),
+		TESTS(counters_add_up_behind_a_worker_that_retires),
 		TESTS(bound_tasks_do_not_overtake_a_worker_that_comes_back),
 		TESTS(worker_comes_back_after_those_that_block_its_stand_in),
 		TESTS(stand_in_sleeps_and_steals_while_a_retirement_waits),

@@ -217,32 +217,80 @@ static const struct weir_task_ops cancelled_ops = {
 	.poll = be_cancelled,
 };
 
+/* As close(2) would end who drops a descriptor. */
+static void
+drop_cancelled(void *state)
+{
+	pthread_testcancel();
+}
+
+static const struct weir_task_ops result_ops = {
+	.name = "result",
+	.state_size = sizeof(int),
+	.poll = be_cancelled,
+	.result_size = sizeof(int),
+	.drop = drop_cancelled,
+	.result_drop = drop_cancelled,
+};
+
+struct driver {
+	const struct weir_task_ops *ops;
+	struct weir_join *join; /* NULL: spawns */
+	int rc;
+};
+
 static void *
 drive_cancelled(void *arg)
 {
-	int *rc = arg;
+	struct driver *d = arg;
 
 	pthread_cancel(pthread_self());
-	*rc = weir_runtime_block_on(rt, &cancelled_ops, NULL, NULL);
+	d->rc = d->join != NULL ? weir_join_wait(d->join, NULL) :
+				  weir_runtime_block_on(rt, d->ops, NULL, NULL);
 	pthread_testcancel();
 	return NULL;
+}
+
+/* On a thread that is cancelled, which ends behind it. */
+static void
+expect_end_behind(struct driver d, int rc)
+{
+	pthread_t thread;
+	void *end = NULL;
+
+	d.rc = 1;
+	assert_int_equal(pthread_create(&thread, NULL, drive_cancelled, &d), 0);
+	pthread_join(thread, &end);
+	assert_int_equal(d.rc, rc);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
 }
 
 /* B2: it gives the core back first. */
 static void
 test_a_driver_that_is_cancelled_ends_behind_its_task(void **state)
 {
-	pthread_t thread;
-	void *end = NULL;
-	int rc = 1;
-
-	assert_int_equal(pthread_create(&thread, NULL, drive_cancelled, &rc),
-			 0);
-	pthread_join(thread, &end);
-	assert_int_equal(rc, 0);
-	assert_ptr_equal(end, PTHREAD_CANCELED);
+	expect_end_behind((struct driver){ .ops = &cancelled_ops }, 0);
 	assert_int_equal(weir_runtime_block_on(rt, &cancelled_ops, NULL, NULL),
 			 0);
+}
+
+/* Else its handle would keep the runtime's memory, and its name. */
+static void
+test_who_is_cancelled_ends_behind_what_it_drops(void **state)
+{
+	struct driver d = { .ops = &result_ops };
+
+	expect_end_behind(d, 0);
+	d.join = weir_task_spawn(rt, &result_ops, NULL, NULL);
+	assert_non_null(d.join);
+	assert_int_equal(weir_runtime_block_on(rt, &cancelled_ops, NULL, NULL),
+			 0);
+	assert_true(weir_join_ended(d.join));
+	expect_end_behind(d, 0);
+	/* It is refused. */
+	assert_int_equal(weir_runtime_shutdown(rt, UINT64_MAX, NULL), 0);
+	d.join = NULL;
+	expect_end_behind(d, -ECANCELED);
 }
 
 static int
@@ -388,6 +436,7 @@ main(void)
 		TEST(test_nested_block_on_is_refused),
 		TEST(test_a_plain_thread_wakes_the_driver),
 		TEST(test_a_driver_that_is_cancelled_ends_behind_its_task),
+		TEST(test_who_is_cancelled_ends_behind_what_it_drops),
 		TEST(test_the_driver_polls_sources),
 		TEST(test_shutdown_ends_those_who_block),
 		TEST(test_shutdown_ends_tasks_that_nobody_drives),
