@@ -19,6 +19,8 @@
 #include "answer.h"
 
 #define TTL 64
+/* RFC 862: what comes from it may be an answer of another. */
+#define ECHO_PORT RTE_BE16(7)
 
 /* As newer releases of DPDK call them, which deprecate the others. */
 #ifndef RTE_ICMP_TYPE_ECHO_REQUEST
@@ -148,7 +150,8 @@ answer_udp(const struct rte_ipv4_hdr *ip, struct rte_udp_hdr *udp,
 	    rte_be_to_cpu_16(udp->dgram_len) > length ||
 	    udp->dst_port != me->udp_port || udp->src_port == 0 ||
 	    /* Two that echo would never end. */
-	    udp->src_port == me->udp_port || !mend_udp_sum(ip, udp))
+	    udp->src_port == me->udp_port || udp->src_port == ECHO_PORT ||
+	    !mend_udp_sum(ip, udp))
 		return false;
 	port = udp->src_port;
 	udp->src_port = udp->dst_port;

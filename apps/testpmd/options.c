@@ -239,7 +239,7 @@ take_map(const char *name, const char *value, struct options *o)
 	char error[256];
 
 	if (o->map_option != NULL && strcmp(o->map_option, name) != 0)
-		return REFUSE(STATUS_USAGE,
+		return REFUSE(STATUS_FAILED,
 			      "--%s %s: --%s is given too; give one of them",
 			      name, value, o->map_option);
 	o->map_option = name;
@@ -315,7 +315,8 @@ static const struct option_def option_defs[] = {
 	  "--map, or else every EAL worker lcore" },
 	{ "rxq", "N", parse_rxq, "receive queues a port; default 1" },
 	{ "txq", "N", parse_txq,
-	  "transmit queues a port; default: as many as --rxq" },
+	  "transmit queues a port; default: as many as receive\n"
+	  "queues that send to it" },
 	{ "rxd", "N", parse_rxd, "descriptors a receive queue; default 1024" },
 	{ "txd", "N", parse_txd, "descriptors a transmit queue; default 1024" },
 	{ "burst", "N", parse_burst, "packets a burst, 1 to 512; default 32" },
@@ -341,7 +342,7 @@ static const struct option_def option_defs[] = {
 	  "the same with N bursts, 1 to 1024" },
 	{ "stats-period", "SECONDS", parse_stats_period,
 	  "print statistics so often; decimals allowed;\n"
-	  "default 0: never" },
+	  "default 0: at the end only" },
 	{ "run-for", "SECONDS", parse_run_for,
 	  "end by itself; decimals allowed; default: run\n"
 	  "until SIGINT, SIGTERM or, unless --map names\n"

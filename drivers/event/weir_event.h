@@ -22,7 +22,8 @@ struct weir_event;
 /**
  * Makes an event whose waiter is woken by a worker.
  *
- * @return NULL with rte_errno: EINVAL (no such worker), ENOMEM, ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no such worker, or it does not run),
+ * ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */

@@ -46,9 +46,10 @@ struct weir_fd_set;
 #define WEIR_FD_GAP_MAX_US 1000000
 
 /**
- * Each time that it becomes ready is told once, as with EPOLLET: whoever has been
- * told goes on until EAGAIN, or reads on without being told. That costs no
- * system call a wait. Without this flag a wait ends if the fd is ready.
+ * Each time that it becomes ready is told once, as with EPOLLET: whoever has been told
+ * goes on until EAGAIN, or reads on without being told; so who waits to read and to
+ * write at once takes both from others that wait for one of them. That costs no system
+ * call a wait. Without this flag a wait ends if the fd is ready.
  */
 #define WEIR_FD_EDGE (1u << 0)
 
@@ -59,7 +60,8 @@ struct weir_fd_set;
  *                    WEIR_FD_GAP_MAX_US; 0: WEIR_FD_GAP_US. A look that finds
  *                    nothing takes some 0.2 us; a shorter gap takes more from
  *                    what else the worker does.
- * @return NULL with rte_errno: EINVAL (no such worker, or gap), EMFILE, ENFILE,
+ * @return NULL with rte_errno: EINVAL (no such worker, or it does
+ * not run, or no such gap), EMFILE, ENFILE,
  * ENOMEM, ESHUTDOWN.
  *
  * Any thread.
@@ -93,7 +95,9 @@ weir_fd_set_source(struct weir_fd_set *set);
  * @param flags  WEIR_FD_EDGE or 0.
  * @return NULL with rte_errno: EINVAL (not O_NONBLOCK, no such flag), EBADF,
  * EEXIST (is in the set), EPERM (a regular file or directory, which is always
- * ready), ENOMEM, ENOSPC (the user has too many in epoll sets).
+ * ready), ENOMEM, ENOSPC (the user has too many in epoll sets), ELOOP (an epoll fd
+ * with others too deep in it). In a set that is closed it succeeds, and its waits say
+ * so.
  *
  * Any thread.
  */

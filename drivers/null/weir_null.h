@@ -19,7 +19,8 @@ struct weir_null;
 /**
  * Makes a null source on a worker.
  *
- * @return NULL with rte_errno: EINVAL, no such worker, ENOMEM, ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no such worker, or it does not run),
+ * ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */

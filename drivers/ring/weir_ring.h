@@ -45,8 +45,8 @@ struct weir_ring_tx;
  * @param ring    Stays the caller's, and must outlive the source.
  * @param worker  The home worker: it looks whether something is in the ring.
  * @param flags   WEIR_RING_NOTIFIES or 0.
- * @return NULL with rte_errno: EINVAL (no ring, no such worker or flag),
- * ENOMEM, ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no ring, no such flag or worker, or
+ * that does not run), ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */

@@ -24,8 +24,8 @@ struct weir_skeleton;
  * Makes a device and a source of it.
  *
  * @param worker  The home worker: it polls the device.
- * @return NULL with rte_errno: EINVAL (no such worker), EMFILE, ENFILE, ENOMEM,
- * ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no such worker, or it does not run),
+ * EMFILE, ENFILE, ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */

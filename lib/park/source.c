@@ -550,6 +550,14 @@ weir_source_alert(struct weir_source *source, int error)
 }
 
 void
+weir__source_registry_close(struct source_registry *r)
+{
+	pthread_mutex_lock(&r->mutex);
+	r->closed = true;
+	pthread_mutex_unlock(&r->mutex);
+}
+
+void
 weir__source_set_close(struct source_set *s)
 {
 	const struct source_array *a;

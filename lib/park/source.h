@@ -215,7 +215,11 @@ weir__source_set_wake(struct source_set *s, bool late);
 void
 weir__source_await_wake(struct weir_source *src);
 
-/* Closes all sources and refuses new ones: the runtime ends. */
+/* The runtime ends: sources are neither made nor moved any more. */
+void
+weir__source_registry_close(struct source_registry *r);
+
+/* The same, and closes those of a set. */
 void
 weir__source_set_close(struct source_set *s);
 

@@ -10,6 +10,9 @@
  * A source is something that a worker polls for events while it has nothing to
  * run: a NIC receive queue, a ring. Drivers create them; tasks wait on them
  * through the driver's own functions.
+ *
+ * Whoever makes, moves or frees a source waits until each worker has passed its loop
+ * once, so for as long as the longest turn of a task that runs. Not so who closes one.
  */
 
 #include <weir_common.h>

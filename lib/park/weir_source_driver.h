@@ -102,10 +102,11 @@ struct weir_source_ops {
  * @param ops        Must outlive the source.
  * @param priv_size  Bytes for the driver, zeroed, cache-line aligned, on the
  *                   worker's node.
- * @return The driver's bytes; NULL with rte_errno: EINVAL (no such worker, no poll, or
- * one of sleep and wake without the other), ENOMEM, ESHUTDOWN.
+ * @return The driver's bytes; NULL with rte_errno: EINVAL (no such worker, or it does
+ * not run, no poll, or one of sleep and wake without the other), ENOMEM, ESHUTDOWN.
  *
- * Any thread, but not from what a poll calls.
+ * Waits until each worker has passed its loop once, if this one has had a source. Any
+ * thread, but not from what a poll calls.
  */
 WEIR_API void *
 weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,

@@ -298,7 +298,11 @@ begin(struct weir_runtime *rt, int failure)
 		pthread_cond_broadcast(&rt->changed);
 	}
 	pthread_mutex_unlock(&rt->mutex);
-	/* Whoever comes later must find the pool closed as well. */
+	/*
+	 * Whoever comes later must find these closed as well. Who makes or moves a source
+	 * waits for the workers, which may never come round again.
+	 */
+	weir__source_registry_close(&rt->sources);
 	weir__blocking_close(rt);
 	if (counts) {
 		pthread_mutex_lock(&rt->mutex);

@@ -395,16 +395,16 @@ WEIR_API int
 weir_worker_add(struct weir_runtime *rt, unsigned int lcore);
 
 /**
- * Stops a worker while the runtime goes on. Its sources and the tasks bound to
- * it go to the successor, until a worker comes back to its place; its other
- * tasks go to the node's inject queue. Nothing is lost. Returns when the lcore
- * is EAL's again, which takes as long as the task takes that runs there and
- * those that block its thread (weir_block_in_place()), those included that begin
- * to do so meanwhile; and, if it has ever had a source, until every worker has passed
- * its loop once.
+ * Stops a worker while the runtime goes on. Its sources go to the successor, and so do
+ * the tasks bound to it until a worker comes back to its place: the sources stay there until
+ * weir_source_move(). Its other tasks go to the node's inject queue. Nothing is lost.
+ * Returns when the lcore is EAL's again, which takes as long as the task takes that
+ * runs there and those that block its thread (weir_block_in_place()), those included
+ * that begin to do so meanwhile; and, if it has ever had a source, until every worker
+ * has passed its loop once.
  *
- * @return 0; -EINVAL when one of both is not a worker that runs; -ENOMEM, and
- * nothing has changed; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;
+ * @return 0; -EINVAL when one of both is not a worker that runs, or they are the same;
+ * -ENOMEM, and nothing has changed; -ESHUTDOWN; -ENOTSUP in a current-thread runtime;
  * -EDEADLK on a worker or in a function that a task of the runtime blocks in.
  *
  * Any thread that is not a worker; several calls wait for each other.

@@ -20,7 +20,7 @@ extern "C" {
 
 /** What a task is. Declare one `static const` per kind of task. */
 struct weir_task_ops {
-	/** For dumps, traces and reports. Must outlive the tasks, as ops must. */
+	/** For dumps, traces and reports; not NULL. Must outlive the tasks, as ops must. */
 	const char *name;
 
 	/**

@@ -91,7 +91,7 @@ weir_machine_read(void);
  * @param error  Where one line goes that names the file, the line in it and
  *               what is wrong; may be NULL.
  * @return NULL with rte_errno: EINVAL for a file that is none or that is cut
- * off, EFBIG beyond 64 MiB, ENOMEM, or what opening it gave.
+ * off, EFBIG beyond 64 MiB, ENOMEM, or what opening or reading it gave.
  */
 WEIR_API struct weir_machine *
 weir_machine_load(const char *file, char *error, size_t size);

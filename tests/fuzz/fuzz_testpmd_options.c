@@ -24,6 +24,7 @@
 enum verdict {
 	VERDICT_GOOD,
 	VERDICT_BAD,
+	VERDICT_CLASH,	/* each by itself is good */
 	VERDICT_EITHER, /* nothing is promised */
 };
 
@@ -243,8 +244,10 @@ judge_config(const char *name, const char *value)
 {
 	struct weir_lcore_map *map;
 
-	if (!begin_map(name, value))
+	if (value[0] != '(' || value[strspn(value, "(),0123456789")] != '\0')
 		return VERDICT_BAD;
+	if (!begin_map(name, value))
+		return VERDICT_CLASH;
 	map = calloc(1, sizeof(*map));
 	fuzz_check(map != NULL);
 	map->lcores = calloc(RTE_MAX_LCORE, sizeof(*map->lcores));
@@ -264,8 +267,10 @@ judge_config(const char *name, const char *value)
 static enum verdict
 judge_map(const char *name, const char *value)
 {
-	if (value[0] == '\0' || !begin_map(name, value))
+	if (value[0] == '\0')
 		return VERDICT_BAD;
+	if (!begin_map(name, value))
+		return VERDICT_CLASH;
 	if (!weir_lcore_map_is_text(value)) {
 		expected.map_file = value;
 		return VERDICT_GOOD;
@@ -462,7 +467,7 @@ check(char **words, int status, const char *line)
 	struct fault fault = { NULL, "" };
 	enum verdict verdict = judge_words(words, &fault);
 
-	fuzz_check(status == STATUS_OK || status == STATUS_USAGE);
+	fuzz_check((verdict == VERDICT_CLASH) == (status == STATUS_FAILED));
 	fuzz_check(verdict != VERDICT_GOOD || status == STATUS_OK);
 	fuzz_check(verdict != VERDICT_BAD || status == STATUS_USAGE);
 	if (status == STATUS_OK) {
@@ -479,7 +484,7 @@ check(char **words, int status, const char *line)
 		check_maps();
 		fuzz_check(memcmp(&got, &expected, sizeof(got)) == 0);
 	}
-	if (verdict == VERDICT_BAD)
+	if (verdict == VERDICT_BAD || verdict == VERDICT_CLASH)
 		check_fault(line, &fault);
 }
 

@@ -255,7 +255,7 @@ BAD_STARTS = (
     (("--map", "lcore 1\nlcore 1"), 2, "line 2: '1': lcore 1 is described"),
     (("--map", "lcore 1 rx=0"), 2, "line 1: 'rx=0': must be queues"),
     (("--map", "/nosuch/map"), 1, "--map /nosuch/map: No such file or dir"),
-    (("--map", "(0,0,1)", "--config", "(0,0,1)"), 2, "--config (0,0,1): --map "
+    (("--map", "(0,0,1)", "--config", "(0,0,1)"), 1, "--config (0,0,1): --map "
      "is given too"),
     (("--map", "(0,0,1),(7,0,1)"), 1, "--map (7,0,1): port 7 does not exist"),
     (("--map", "(0,0,1)"), 1,

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_errno.h>
 #include <rte_log.h>
 
 #include "base/rand.h"
 #include "rig.h"
+#include "weir_event.h"
 
 static void
 shut_down(void)
@@ -85,6 +87,27 @@ who_is_cancelled_waits_until_the_deadline(void **state)
 	rig_set(&b.go, 1);
 	shut_down();
 	weir_join_detach(b.joins[0]);
+}
+
+/* For that, whoever asks would wait for the workers, which may never come. */
+static void
+sources_are_neither_made_nor_moved_behind_its_begin(void **state)
+{
+	struct weir_event *event = weir_event_create(rig.rt, 0);
+	struct rig_blockers b;
+
+	assert_non_null(event);
+	rig_block_some(&b, rig.rt, 1);
+	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, NULL), -ETIMEDOUT);
+	rte_errno = 0;
+	assert_null(weir_event_create(rig.rt, 0));
+	assert_int_equal(rte_errno, ESHUTDOWN);
+	assert_int_equal(weir_source_move(weir_event_source(event), rig.rt, 0),
+			 -ESHUTDOWN);
+	rig_set(&b.go, 1);
+	shut_down();
+	weir_join_detach(b.joins[0]);
+	weir_event_free(event);
 }
 
 static int
@@ -693,6 +716,7 @@ main(void)
 		RIG_TESTS(nothing_to_end),
 		RIG_TESTS(idle_tasks_are_dropped),
 		RIG_TESTS(who_is_cancelled_waits_until_the_deadline),
+		RIG_TESTS(sources_are_neither_made_nor_moved_behind_its_begin),
 		RIG_TESTS(who_is_cancelled_gives_up_a_failed_task),
 		RIG_TESTS(running_tasks_end_by_themselves),
 		RIG_TESTS(queued_tasks_are_dropped_without_a_poll),

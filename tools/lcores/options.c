@@ -412,8 +412,9 @@ print_program_help(void)
 		printf("\n%s%s\n%s\n", command_defs[i].name,
 		       command_defs[i].operands, command_defs[i].help);
 	printf("\nA MAP is the name of a file, or the map's text when that begins "
-	       "with (, lcore,\nmain or port. weir-lcores COMMAND --help lists "
-	       "the options. Exit status 2 means\nthat it could not be done.\n");
+	       "with ( or with\nlcore, main or port and a blank. weir-lcores "
+	       "COMMAND --help lists the options. Exit\nstatus 2 means that it "
+	       "could not be done.\n");
 }
 
 void
