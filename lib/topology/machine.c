@@ -133,7 +133,7 @@ read_cpus(struct tree *t, struct weir_machine *m)
 		return;
 	m->cpus = calloc(weir__id_set_count(&present), sizeof(*m->cpus));
 	if (m->cpus == NULL) {
-		t->no_memory = true;
+		t->lack = ENOMEM;
 		return;
 	}
 	read_set(t, &online, "online", true);
@@ -158,7 +158,7 @@ weir__machine_of_tree(struct tree *t)
 	struct weir_machine *m = calloc(1, sizeof(*m));
 
 	if (m == NULL) {
-		t->no_memory = true;
+		t->lack = ENOMEM;
 		return NULL;
 	}
 	read_cpus(t, m);
@@ -166,7 +166,7 @@ weir__machine_of_tree(struct tree *t)
 		weir__machine_read_nodes(t, m);
 	if (m->nb_nodes > 0)
 		weir__machine_read_nics(t, m);
-	if (m->nb_cpus == 0 || t->no_memory || t->problem != NULL) {
+	if (m->nb_cpus == 0 || t->lack != 0 || t->problem != NULL) {
 		weir_machine_free(m);
 		return NULL;
 	}
@@ -182,7 +182,7 @@ weir_machine_read(void)
 	weir__tree_init(&t, "");
 	m = weir__machine_of_tree(&t);
 	if (m == NULL)
-		rte_errno = t.no_memory ? ENOMEM : ENOENT;
+		rte_errno = t.lack != 0 ? t.lack : ENOENT;
 	weir__tree_fini(&t);
 	return m;
 }
@@ -212,7 +212,7 @@ weir__machine_parse(const char *text, size_t length, const char *name,
 	rc = weir__tree_parse(&t, text, length);
 	if (rc == 0)
 		m = weir__machine_of_tree(&t);
-	if (rc == -ENOMEM || t.no_memory)
+	if (rc == -ENOMEM || t.lack != 0)
 		refuse(-ENOMEM, error, size, "%s: %s", name,
 		       rte_strerror(ENOMEM));
 	else if (t.problem != NULL && t.problem_line > 0)
@@ -287,7 +287,7 @@ weir_machine_record(const char *file)
 
 	weir__tree_init(&t, "");
 	m = weir__machine_of_tree(&t);
-	rc = t.no_memory ? -ENOMEM : m == NULL ? -ENOENT : 0;
+	rc = t.lack != 0 ? -t.lack : m == NULL ? -ENOENT : 0;
 	if (rc == 0)
 		rc = weir__tree_format(&t, &text, &length);
 	if (rc == 0)

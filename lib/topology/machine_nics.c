@@ -2,6 +2,7 @@
 
 /* The network devices of a machine, as far as they are on a PCI bus. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ weir__machine_read_nics(struct tree *t, struct weir_machine *m)
 		return;
 	m->nics = calloc(n, sizeof(*m->nics));
 	if (m->nics == NULL) {
-		t->no_memory = true;
+		t->lack = ENOMEM;
 		return;
 	}
 	for (at = devices; weir__tree_item(&at, '/', address, sizeof(address));)

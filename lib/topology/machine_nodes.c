@@ -2,6 +2,7 @@
 
 /* The NUMA nodes of a machine, with their memory and distances. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +171,7 @@ weir__machine_read_nodes(struct tree *t, struct weir_machine *m)
 	m->nodes = calloc(n, sizeof(*m->nodes));
 	m->distances = calloc(n, n);
 	if (m->nodes == NULL || m->distances == NULL) {
-		t->no_memory = true;
+		t->lack = ENOMEM;
 		return;
 	}
 	if (!weir__machine_nodes_allowed(t, &allowed))

@@ -60,7 +60,7 @@ weir__tree_add(struct tree *t, const struct tree_entry *e)
 		}
 	}
 	if (e->path == NULL || e->text == NULL || t->nb_entries == t->room) {
-		t->no_memory = true;
+		t->lack = ENOMEM;
 		free(e->path);
 		free(e->text);
 		return NULL;
@@ -172,6 +172,14 @@ keep_lines(char *text, const char *const *words)
 	*to = '\0';
 }
 
+/* It may be there, and was not read. */
+static void
+note_lack(struct tree *t, int error)
+{
+	if (error == ENOMEM || error == EMFILE || error == ENFILE)
+		t->lack = error;
+}
+
 static const char *
 read_real(struct tree *t, const char *const *words, const char *path)
 {
@@ -184,7 +192,7 @@ read_real(struct tree *t, const char *const *words, const char *path)
 	snprintf(full, sizeof(full), "%s%s", t->root, path);
 	rc = weir__file_read(full, FILE_MAX, &e.text, &length);
 	if (rc < 0) {
-		t->no_memory |= rc == -ENOMEM;
+		note_lack(t, -rc);
 		return NULL;
 	}
 	if (words != NULL)
@@ -242,7 +250,7 @@ list_real(struct tree *t, const char *path)
 	snprintf(full, sizeof(full), "%s%s", t->root, path);
 	n = scandir(full, &names, is_entry, by_bytes);
 	if (n < 0) {
-		t->no_memory |= errno == ENOMEM;
+		note_lack(t, errno);
 		return NULL;
 	}
 	e.text = join(names, n);

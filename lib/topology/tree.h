@@ -26,7 +26,7 @@ struct tree {
 	struct tree_entry *entries;
 	size_t nb_entries;
 	size_t room;
-	bool no_memory;	     /* something is missing in it for that reason */
+	int lack; /* errno: something is missing in it for want of that; or 0 */
 	const char *problem; /* the first one of a recording, or NULL */
 	unsigned int problem_line;
 };

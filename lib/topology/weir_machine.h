@@ -80,7 +80,7 @@ struct weir_machine {
 /**
  * Reads this machine, which takes milliseconds. Any thread.
  *
- * @return NULL with rte_errno: ENOMEM, or ENOENT when sysfs has no CPUs.
+ * @return NULL with rte_errno: ENOMEM, EMFILE, ENFILE, or ENOENT when sysfs has no CPUs.
  */
 WEIR_API struct weir_machine *
 weir_machine_read(void);

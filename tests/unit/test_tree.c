@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_errno.h>
+
 #include "scratch.h"
+#include "topology/machine.h"
 #include "topology/tree.h"
 
 #define FIRST "weir-machine 1\n"
@@ -149,7 +153,7 @@ real_files_are_read_whole_or_not_at_all(void **state)
 	weir__tree_init(&t, root);
 	assert_string_equal(weir__tree_read(&t, NULL, "/long"), text);
 	assert_null(weir__tree_read(&t, NULL, "/huge"));
-	assert_false(t.no_memory);
+	assert_int_equal(t.lack, 0);
 	weir__tree_fini(&t);
 	free(text);
 }
@@ -202,9 +206,38 @@ what_cannot_be_read_is_not_there(void **state)
 	assert_null(weir__tree_read(&t, NULL, "%s", path));
 	assert_null(weir__tree_list(&t, "%s", path));
 	assert_null(weir__tree_list(&t, "%s", path + 1));
-	assert_false(t.no_memory);
+	assert_int_equal(t.lack, 0);
 	assert_int_equal(t.nb_entries, 0);
 	weir__tree_fini(&t);
+}
+
+/* Without a file descriptor nobody knows whether it is there. */
+static void
+shortage_is_no_absence(void **state)
+{
+	struct rlimit limit, none;
+	struct weir_machine *m;
+	struct tree file, folder;
+	int rc;
+
+	mkdir(below_root("folder"), 0700);
+	write_text("file", "text");
+	weir__tree_init(&file, root);
+	weir__tree_init(&folder, root);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	weir__tree_read(&file, NULL, "/file");
+	weir__tree_list(&folder, "/folder");
+	m = weir_machine_read();
+	rc = m == NULL ? rte_errno : 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(file.lack, EMFILE);
+	assert_int_equal(folder.lack, EMFILE);
+	weir_machine_free(m);
+	assert_int_equal(rc, EMFILE);
+	weir__tree_fini(&file);
+	weir__tree_fini(&folder);
 }
 
 /* A recording of these entries. */
@@ -536,6 +569,7 @@ main(void)
 		cmocka_unit_test(lines_without_the_words_are_left_out),
 		cmocka_unit_test(real_folders_are_listed_by_name),
 		cmocka_unit_test(what_cannot_be_read_is_not_there),
+		cmocka_unit_test(shortage_is_no_absence),
 		cmocka_unit_test(numbers_are_read_within_their_bounds),
 		cmocka_unit_test(real_machine_may_hold_what_it_likes),
 		cmocka_unit_test(recorded_tree_opens_no_file),
