@@ -60,9 +60,8 @@ struct weir_fd_set;
  *                    WEIR_FD_GAP_MAX_US; 0: WEIR_FD_GAP_US. A look that finds
  *                    nothing takes some 0.2 us; a shorter gap takes more from
  *                    what else the worker does.
- * @return NULL with rte_errno: EINVAL (no such worker, or it does
- * not run, or no such gap), EMFILE, ENFILE,
- * ENOMEM, ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no such worker, or it does not run; no
+ * such gap), EMFILE, ENFILE, ENOMEM, ESHUTDOWN.
  *
  * Any thread.
  */

@@ -64,9 +64,9 @@ struct weir_lcore_map_change {
  * @param error    Where one line goes that says what is wrong; may be NULL.
  * @return 0; -EINVAL for a map that cannot be had, or a source of another runtime;
  * -EBUSY when an lcore runs something else; -EEXIST when another thread has just
- * added a worker; -ENOMEM; -ESHUTDOWN, also for a map
- * that would change nothing; -ENOTSUP in a current-thread runtime; -EDEADLK on a
- * worker or in a function that a task of the runtime blocks in.
+ * added a worker; -ENOMEM; -ESHUTDOWN, also for a map that would change nothing;
+ * -ENOTSUP in a current-thread runtime; -EDEADLK on a worker or in a function that a
+ * task of the runtime blocks in.
  *
  * Main lcore, or any thread while the main lcore launches nothing. Whoever else
  * adds, retires or moves at the same time may be overridden.

@@ -395,9 +395,9 @@ WEIR_API int
 weir_worker_add(struct weir_runtime *rt, unsigned int lcore);
 
 /**
- * Stops a worker while the runtime goes on. Its sources go to the successor, and so do
- * the tasks bound to it until a worker comes back to its place: the sources stay there until
- * weir_source_move(). Its other tasks go to the node's inject queue. Nothing is lost.
+ * Stops a worker while the runtime goes on. Its sources go to the successor, and stay
+ * there until weir_source_move(); so do the tasks bound to it, until a worker comes back
+ * to its place. Its other tasks go to the node's inject queue. Nothing is lost.
  * Returns when the lcore is EAL's again, which takes as long as the task takes that
  * runs there and those that block its thread (weir_block_in_place()), those included
  * that begin to do so meanwhile; and, if it has ever had a source, until every worker

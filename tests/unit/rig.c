@@ -406,6 +406,21 @@ rig_unblock(struct rig_blockers *b)
 		assert_int_equal(rig_join(b->joins[i], NULL), 0);
 }
 
+struct weir_runtime *
+rig_closed_runtime(void)
+{
+	struct weir_options o;
+	struct weir_runtime *closed;
+
+	weir_options_init(&o);
+	o.name = "closed";
+	o.current_thread = true;
+	closed = weir_runtime_create(&o);
+	assert_non_null(closed);
+	assert_int_equal(weir_runtime_shutdown(closed, UINT64_MAX, NULL), 0);
+	return closed;
+}
+
 void
 rig_stay_at(void *arg)
 {

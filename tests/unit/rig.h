@@ -153,6 +153,10 @@ rig_block_some(struct rig_blockers *b, struct weir_runtime *rt,
 void
 rig_unblock(struct rig_blockers *b);
 
+/* A second runtime, named "closed", that has ended: what is spawned there is dropped. */
+struct weir_runtime *
+rig_closed_runtime(void);
+
 /* Where a thread stays until it is opened. */
 struct rig_door {
 	struct atomic_u32 in; /* it has come */

@@ -555,16 +555,18 @@ one_that_awaits_its_children_yet_is_not_named(void **state)
 }
 
 /* What the drop of another runtime's task finds in a fiber's turn. */
+struct found {
+	struct weir_fiber *in; /* in whose turn it is */
+	struct weir_fiber *current;
+	bool context;
+	int may_wait, suspend, yield, sleep, block_in_place;
+	unsigned int drops;
+};
+
 struct refusal {
 	struct weir_fiber fiber;
 	struct weir_runtime *closed;
-	struct found {
-		struct weir_fiber *in; /* in whose turn it is */
-		struct weir_fiber *current;
-		bool context;
-		int may_wait, suspend, yield, sleep, block_in_place;
-		unsigned int drops;
-	} * found;
+	struct found *found;
 };
 
 static void
@@ -616,15 +618,9 @@ drop_in_its_turn_is_no_part_of_it(void **state)
 	};
 	struct found d = { .drops = 0 };
 	struct refusal r = { .fiber = { .run = be_refused_run }, .found = &d };
-	struct weir_options o;
 	int rc;
 
-	weir_options_init(&o);
-	o.name = "closed";
-	o.current_thread = true;
-	r.closed = weir_runtime_create(&o);
-	assert_non_null(r.closed);
-	assert_int_equal(weir_runtime_shutdown(r.closed, UINT64_MAX, NULL), 0);
+	r.closed = rig_closed_runtime();
 	rc = rig_join(weir_task_spawn(rig.rt, &ops, &r, NULL), NULL);
 	weir_runtime_free(r.closed);
 	assert_int_equal(rc, 0);

@@ -658,16 +658,10 @@ drop_inside_a_poll_is_no_part_of_it(void **state)
 		.poll = wait_and_be_refused,
 	};
 	struct refusal refusal = { .task = 0 }, *r = &refusal;
-	struct weir_options o;
 	struct weir_join *join;
 	int rc;
 
-	weir_options_init(&o);
-	o.name = "closed";
-	o.current_thread = true;
-	r->closed = weir_runtime_create(&o);
-	assert_non_null(r->closed);
-	assert_int_equal(weir_runtime_shutdown(r->closed, UINT64_MAX, NULL), 0);
+	r->closed = rig_closed_runtime();
 	join = weir_task_spawn(rig.rt, &ops, &r, NULL);
 	rig_wait_until(rig_get(&waiting) > 0);
 	weir_null_post(null, 1);
