@@ -151,7 +151,10 @@ tracer_end(void)
 int
 tracer_stop(pid_t thread, unsigned int max_us)
 {
-	return tell(thread, max_us);
+	int rc = tell(thread, max_us);
+
+	/* A thread that is ending: that it may be done is known (tracer_start()). */
+	return rc == -EPERM ? -ESRCH : rc;
 }
 
 void

@@ -20,7 +20,7 @@ tracer_end(void);
 /*
  * 0: the thread stands still, until tracer_go() or for so long: it may hold a
  * lock that the caller needs for the one. Else -errno, -ESRCH for a thread that
- * has ended. One thread at a time.
+ * ends or has ended. One thread at a time.
  */
 int
 tracer_stop(pid_t thread, unsigned int max_us);
