@@ -319,8 +319,12 @@ port_start(struct port *port, bool one_pool, bool sleepers)
 		return refuse_port(port, step, rc);
 	port->started = true;
 	rc = rte_eth_promiscuous_enable(port->id);
+	/* A virtual function may not be allowed to, and forwards what is sent to it. */
 	if (rc < 0 && rc != -ENOTSUP)
-		return refuse_port(port, "promiscuous mode", rc);
+		error_line(
+			"warning: port %u (%s): promiscuous mode fails (%s); "
+			"it may receive only what is sent to its address",
+			port->id, port->name, strerror(-rc));
 	rte_eth_stats_get(port->id, &port->base);
 	port->last = port->base;
 	return STATUS_OK;

@@ -14,6 +14,9 @@
  *
  * DMA devices have no interrupts in DPDK: their worker polls, and does not sleep,
  * while a task waits.
+ *
+ * In DPDK 22.11 what configures and starts a DMA device is experimental: who calls it
+ * is compiled with ALLOW_EXPERIMENTAL_API.
  */
 
 #include <rte_common.h>

@@ -194,7 +194,7 @@ struct weir_options {
 	 * The CPUs of these threads, a rte_cpuset_t; copied. Where workers run
 	 * as well, jobs take time from them. NULL: those of EAL's control
 	 * threads, which are the CPUs that no lcore has or, if all have one,
-	 * the main lcore's. Default NULL.
+	 * the main lcore's. Default NULL. CPU_SET() and the like want _GNU_SOURCE.
 	 */
 	const cpu_set_t *blocking_cpus;
 

@@ -94,7 +94,8 @@ struct weir_spawn_attr {
 	enum weir_affinity affinity;
 	/**
 	 * The worker's index in its runtime, for WEIR_AFFINITY_WORKER. The
-	 * task's memory then comes from that worker's node.
+	 * task's memory then comes from that worker's node. A place that has
+	 * never had a worker (spare_lcores) is refused with EINVAL.
 	 */
 	unsigned int worker;
 	/**
@@ -232,7 +233,8 @@ weir_join_poll_burst(struct weir_context *ctx, struct weir_join *const *joins,
 		     unsigned int n, int *outcomes, void *results);
 
 /**
- * As weir_join_poll(), but blocks the calling thread.
+ * As weir_join_poll(), but blocks the calling thread, which pthread_cancel(3) ends
+ * behind it only.
  *
  * Any thread but a worker: -EDEADLK there, and the handle stays.
  */

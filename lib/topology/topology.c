@@ -4,9 +4,11 @@
 
 #include <numa.h>
 
+#include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_memory.h>
 
+#include "base/log.h"
 #include "topology/topology.h"
 #include "topology/weir_machine.h"
 
@@ -68,6 +70,11 @@ weir__topology_locate(struct place *places, unsigned int n)
 	struct weir_machine *m = thread ? NULL : weir_machine_read();
 	unsigned int i;
 
+	if (!thread && m == NULL)
+		WEIR_LOG(WARNING,
+			 "the machine cannot be read (%s): lcores are on the "
+			 "nodes that EAL says, and share no core or cache\n",
+			 rte_strerror(rte_errno));
 	for (i = 0; i < n; i++) {
 		places[i].node =
 			thread ? node_of_thread() :

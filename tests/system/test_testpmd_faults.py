@@ -6,7 +6,7 @@ done."""
 import os
 import sys
 
-from weirtest import TWO_NULL, Account, Tap, Testpmd, check
+from weirtest import TWO_NULL, WARNING, Account, Tap, Testpmd, check
 
 # Those of testpmd_faults.c.
 FUNCTIONS = sys.argv[2:]
@@ -50,6 +50,18 @@ def polled_instead():
         check(came and status == 0, f"{function}: status {status}")
 
 
+def not_promiscuous():
+    """It is said, and the port is used all the same."""
+    os.environ["WEIR_FAULT"] = "rte_eth_promiscuous_enable:2"
+    with Testpmd(("--run-for", "0.1"), TWO_NULL, 2) as testpmd:
+        testpmd.wait_end(0)
+    check(any(line.startswith(WARNING + "port 1 (net_null1): promiscuous")
+              for line in testpmd.errors), testpmd.describe())
+    account = Account(testpmd.lines)
+    account.check_clean()
+    check(account.forwarded > 0, testpmd.describe())
+
+
 def removed(mode):
     """It is found at a look every 100 ms, by what the device says alone. What only
     sends goes on with the other port."""
@@ -75,6 +87,7 @@ def main():
     for function in FUNCTIONS:
         tap.run(f"{function} fails", each_call, function)
     tap.run("a port that starts without interrupts only", polled_instead)
+    tap.run("a port that may not be promiscuous", not_promiscuous)
     for mode in ("io", "txonly"):
         tap.run(f"a port that is removed, {mode}", removed, mode)
     tap.finish()

@@ -79,6 +79,7 @@ FAULT(int, -EIO, rte_eth_tx_queue_setup,
        const struct rte_eth_txconf *conf),
       (port, queue, nb_desc, socket, conf))
 FAULT(int, -EIO, rte_eth_dev_start, (uint16_t port), (port))
+FAULT(int, -EPERM, rte_eth_promiscuous_enable, (uint16_t port), (port))
 FAULT(int, 1, rte_eth_dev_is_removed, (uint16_t port), (port))
 FAULT(struct weir_runtime *, NULL, weir_runtime_create,
       (const struct weir_options *options), (options))

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "base/log.h"
 #include "base/rand.h"
 #include "machines.h"
 #include "topology/topology.h"
@@ -401,6 +403,7 @@ __wrap_weir_machine_read(void)
 	if (!pretend)
 		return __real_weir_machine_read();
 	reads++;
+	rte_errno = EMFILE;
 	return unreadable ? NULL : &machine;
 }
 
@@ -491,12 +494,22 @@ lcore_is_where_all_its_cpus_are(void **state)
 static void
 machine_that_cannot_be_read_leaves_eals_word(void **state)
 {
+	const uint32_t level = (uint32_t)rte_log_get_level(weir__logtype);
+	char text[256] = "";
+	FILE *stream = fmemopen(text, sizeof(text), "w");
 	struct place places[LCORES];
 	unsigned int i;
 
+	assert_non_null(stream);
+	rte_openlog_stream(stream);
+	rte_log_set_level((uint32_t)weir__logtype, RTE_LOG_WARNING);
 	unreadable = true;
 	locate_all(places);
 	unreadable = false;
+	rte_log_set_level((uint32_t)weir__logtype, level);
+	rte_openlog_stream(NULL);
+	fclose(stream);
+	assert_non_null(strstr(text, strerror(EMFILE)));
 	for (i = 0; i < LCORES; i++) {
 		assert_int_equal(places[i].node, EALS_NODE);
 		assert_int_equal(places[i].core, WEIR_MACHINE_UNKNOWN);
