@@ -45,6 +45,7 @@ struct weir_dmaq {
 	uint16_t channel;
 	unsigned int depth;
 	unsigned int in_flight;
+	bool unsubmitted;      /* some of those */
 	struct list_link line; /* struct weir_dma_job.link */
 };
 
@@ -131,8 +132,9 @@ send_line(struct weir_dmaq *q)
 		if (!send_job(q, container_of(l, struct weir_dma_job, link)))
 			break;
 	}
-	if (q->in_flight > before)
-		rte_dma_submit(q->dev, q->channel);
+	/* A doorbell that fails is rung again by the next poll. */
+	if (q->in_flight > before || q->unsubmitted)
+		q->unsubmitted = rte_dma_submit(q->dev, q->channel) < 0;
 }
 
 /* The next that the device has completed. True if its job is done. */

@@ -36,6 +36,7 @@ static struct {
 	struct atomic_u32 stopped; /* finishes nothing */
 	struct atomic_u32 most;	   /* at a time */
 	unsigned int capacity;
+	unsigned int deaf;	/* so many submits fail */
 	unsigned int submitted; /* of n */
 	unsigned int n;
 	uint32_t lengths[CAPACITY];
@@ -78,10 +79,17 @@ device_copy(void *priv, uint16_t channel, rte_iova_t src, rte_iova_t dst,
 static int
 device_submit(void *priv, uint16_t channel)
 {
+	int rc = 0;
+
 	enter_device();
-	device.submitted = device.n;
+	if (device.deaf > 0) {
+		device.deaf--;
+		rc = -EBUSY;
+	} else {
+		device.submitted = device.n;
+	}
 	rig_set(&device.inside, 0);
-	return 0;
+	return rc;
 }
 
 static uint16_t
@@ -349,6 +357,18 @@ full_device_keeps_jobs_in_line(void **state)
 			expect_good(joins[i], COPIES);
 		assert_int_equal(rig_get(&device.most), 4);
 	}
+}
+
+/* Nothing else is given to the channel meanwhile, which would submit again. */
+static void
+submit_that_fails_is_repeated(void **state)
+{
+	need_device();
+	fill(copies[0], COPIES);
+	device.deaf = 3;
+	expect_good(spawn_runner(copies[0], COPIES, 1), COPIES);
+	assert_int_equal(device.deaf, 0);
+	rig_wait_until(rig_get(&released) == 1);
 }
 
 /* A3 */
@@ -619,6 +639,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TESTS(errors_are_told_to_their_job),
+		TESTS(submit_that_fails_is_repeated),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),
 		TESTS(first_call_takes_the_copies),
