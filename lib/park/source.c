@@ -35,7 +35,7 @@
 #include "base/race.h"
 #include "park/source.h"
 
-static_assert(offsetof(struct weir_source, polled) == WEIR_CACHE_LINE &&
+static_assert(offsetof(struct weir_source, polled_until) == WEIR_CACHE_LINE &&
 		      offsetof(struct weir_source, priv) == 2 * WEIR_CACHE_LINE,
 	      "one line of ours, one for sleeps, then the driver's");
 

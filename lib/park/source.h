@@ -84,12 +84,13 @@ struct weir_source {
 	/*
 	 * Second line: the home worker's, around its sleeps. See source_sleep.c.
 	 */
-	struct atomic_u32
-		polled weir_cache_aligned; /* sleeping does not work */
+	/* TSC: before, there is no sleeping on it, since that did not work; 0: it may. */
+	struct atomic_u64 polled_until weir_cache_aligned;
 	struct atomic_u32 leaves; /* its worker: no sleep on it begins */
-	bool slept;	 /* ops->sleep was called, and ops->wake not yet */
-	bool trusted;	 /* its interrupt has ended a sleep before */
-	uint8_t strikes; /* sleeps that it should have ended */
+	uint8_t refusals; /* of ops->sleep, the last ones, up to REFUSALS */
+	bool slept;	  /* ops->sleep was called, and ops->wake not yet */
+	bool trusted;	  /* its interrupt has ended a sleep before */
+	uint8_t strikes;  /* sleeps that it should have ended */
 	/* By its user; it may be in the array still. With the registry's mutex. */
 	bool freed;
 	struct source_watch *watch; /* with the lock; see source_watch.c */

@@ -9,6 +9,10 @@
  * posted by software need no preparation, since posting wakes the worker. Any
  * other source has to be polled, and keeps its worker from sleeping.
  *
+ * A driver may refuse, for want of memory for example. Its source is polled then, and
+ * unless it said that it never can the driver is asked again a second later, then two,
+ * and so on.
+ *
  * Some drivers say that their interrupts are enabled and never get one. So an
  * interrupt is not trusted before it has come once: until then sleeps are
  * short, and each that left packets lying is a strike.
@@ -23,9 +27,11 @@
  *    one who did so calls.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 
 #include "base/log.h"
@@ -34,15 +40,24 @@
 /* How long a sleep is at most beside an interrupt that was never seen. */
 #define UNTRUSTED_MS 10
 #define STRIKES 3
+/*
+ * So many refusals in a row double the time to the next question, to a quarter of an
+ * hour: some drivers write a line each time.
+ */
+#define REFUSALS 10
+#define FOR_GOOD UINT64_MAX
 
 static bool
 must_be_polled(const struct weir_source *src)
 {
+	uint64_t until;
+
 	if (src->ops->flags & WEIR_SOURCE_NOTIFIES)
 		return false;
-	return src->ops->sleep == NULL ||
-	       atomic_u32_load(&src->polled, RELAXED) ||
-	       atomic_u32_load(&src->leaves, RELAXED);
+	if (src->ops->sleep == NULL || atomic_u32_load(&src->leaves, RELAXED))
+		return true;
+	until = atomic_u64_load(&src->polled_until, RELAXED);
+	return unlikely(until != 0) && rte_rdtsc() < until;
 }
 
 /*
@@ -70,18 +85,32 @@ weir__source_set_may_sleep(const struct source_set *s)
 	return true;
 }
 
-/* Once for each source: it can be asked again and again, to no avail. With the lock. */
+/* With the lock. */
 static void
-poll_from_now_on(struct weir_source *src, const char *why)
+tell_polled(const struct weir_source *src, const char *why)
 {
 	char which[32] = "";
 
-	atomic_u32_store(&src->polled, 1, RELAXED);
 	if (src->ops->describe != NULL)
 		src->ops->describe(src->priv, which, sizeof(which));
 	WEIR_LOG(NOTICE, "source %s%s%s%s of worker %u: %s; polling it\n",
 		 src->ops->name, which[0] != '\0' ? " (" : "", which,
 		 which[0] != '\0' ? ")" : "", weir_source_worker(src), why);
+}
+
+/* Told once, until the driver agrees. With the lock. */
+static void
+note_refusal(struct weir_source *src, int rc)
+{
+	uint64_t wait = rte_get_tsc_hz() << src->refusals;
+
+	if (src->refusals == 0)
+		tell_polled(src, rte_strerror(-rc));
+	if (src->refusals < REFUSALS)
+		src->refusals++;
+	atomic_u64_store(&src->polled_until,
+			 rc == -ENOTSUP ? FOR_GOOD : rte_rdtsc() + wait,
+			 RELAXED);
 }
 
 /* Returns for how long the worker may sleep. With the lock. */
@@ -96,9 +125,11 @@ prepare(const struct source_set *s, struct weir_source *src, int timeout_ms)
 		return 0;
 	rc = src->ops->sleep(src->priv, s->sleeper->epoll_fd);
 	if (rc < 0) {
-		poll_from_now_on(src, rte_strerror(-rc));
+		note_refusal(src, rc);
 		return 0;
 	}
+	atomic_u64_store(&src->polled_until, 0, RELAXED);
+	src->refusals = 0;
 	src->slept = true;
 	return src->trusted ? timeout_ms : RTE_MIN(timeout_ms, UNTRUSTED_MS);
 }
@@ -139,8 +170,11 @@ judge(struct weir_source *src, bool fired, bool late, bool found)
 {
 	if (fired)
 		src->trusted = true;
-	else if (late && found && !src->trusted && ++src->strikes == STRIKES)
-		poll_from_now_on(src, "its interrupt does not come");
+	if (fired || !late || !found || src->trusted ||
+	    ++src->strikes < STRIKES)
+		return;
+	atomic_u64_store(&src->polled_until, FOR_GOOD, RELAXED);
+	tell_polled(src, "its interrupt does not come");
 }
 
 static void

@@ -59,7 +59,9 @@ struct weir_source_ops {
 	 * rte_eth_dev_rx_intr_ctl_q(). EAL looks at the rte_epoll_event after the
 	 * wait: it must outlive the source.
 	 *
-	 * @return 0, or -errno: it cannot, and is polled from now on.
+	 * @return 0, or -errno: it cannot, and is polled. With -ENOTSUP that is
+	 * for good; else this is called again a second later, and each time that
+	 * it fails after twice as long, 1024 s at most.
 	 *
 	 * With the lock held, on the home worker. Not called with
 	 * WEIR_SOURCE_NOTIFIES. NULL: there is no way but to poll.

@@ -1312,7 +1312,9 @@ fd_wakes_a_worker_that_sleeps(void **state)
 		rig_wait_until(rig_get(&goes) > k);
 	}
 	expect(join, EPOLLIN);
-	assert_false(rig_get(&weir_fd_set_source(set)->polled));
+	assert_int_equal(atomic_u64_load(&weir_fd_set_source(set)->polled_until,
+					 RELAXED),
+			 0);
 	weir_fd_free(f);
 	close(fd);
 }

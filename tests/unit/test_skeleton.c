@@ -140,7 +140,7 @@ interrupt_wakes_a_worker_that_sleeps(void **state)
 		feed(i, i + 1);
 	}
 	assert_int_equal(rig_join(join, NULL), 0);
-	assert_false(rig_get(&source()->polled));
+	assert_int_equal(atomic_u64_load(&source()->polled_until, RELAXED), 0);
 }
 
 /* The user has no epoll watches left. */
@@ -151,7 +151,7 @@ device_that_cannot_be_watched_is_polled(void **state)
 
 	kernel.no_watches = true;
 	join = spawn_taker(0, NUMBERS, 4);
-	rig_wait_until(rig_get(&source()->polled));
+	rig_wait_until(atomic_u64_load(&source()->polled_until, RELAXED) != 0);
 	feed(0, NUMBERS);
 	assert_int_equal(rig_join(join, NULL), 0);
 }

@@ -288,7 +288,8 @@ interrupt_that_never_comes_is_noticed(void **state)
 	unsigned int i;
 
 	/* More than three rounds when something else woke the worker. */
-	for (i = 0; i < 100 && !rig_get(&src->polled); i++) {
+	for (i = 0; i < 100 && !atomic_u64_load(&src->polled_until, RELAXED);
+	     i++) {
 		join = spawn_taker(d, 0);
 		/* The spawn's call may end the first before its time. */
 		kernel_await_sleep();
@@ -313,22 +314,78 @@ interrupt_that_never_comes_is_noticed(void **state)
 	close_device(d);
 }
 
+static uint64_t
+polled_until(const struct device *d)
+{
+	return atomic_u64_load(&weir_source_of(d)->polled_until, RELAXED);
+}
+
 static void
-device_that_cannot_is_asked_once(void **state)
+set_polled_until(struct device *d, uint64_t tsc)
+{
+	weir_source_lock(d);
+	atomic_u64_store(&weir_source_of(d)->polled_until, tsc, RELAXED);
+	weir_source_unlock(d);
+}
+
+/* The time is over until which it was polled. */
+static void
+refuse_again(struct device *d, unsigned int doublings)
+{
+	uint64_t begin = rte_rdtsc();
+
+	set_polled_until(d, 1);
+	rig_wait_until(polled_until(d) > 1);
+	assert_true(polled_until(d) - begin >= rte_get_tsc_hz() << doublings);
+}
+
+static void
+device_that_cannot_is_asked_again_later(void **state)
 {
 	struct device *d = open_device(0, -1);
 	struct weir_join *join;
+	uint32_t sleeps;
 	unsigned int i;
 
-	d->sleep_rc = -ENOTSUP;
+	d->sleep_rc = -ENOMEM;
+	join = spawn_taker(d, 0);
+	rig_wait_until(polled_until(d) > 0);
+	for (i = 1; i < 15; i++)
+		refuse_again(d, RTE_MIN(i, 10u));
+	assert_true(polled_until(d) - rte_rdtsc() <= rte_get_tsc_hz() << 10);
+	raise_events(d, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+	set_polled_until(d, UINT64_MAX / 2);
+	sleeps = rig_get(&d->sleeps);
 	for (i = 0; i < 10; i++) {
 		join = spawn_taker(d, 0);
-		rig_wait_until(rig_get(&weir_source_of(d)->polled));
+		nudge(0);
 		raise_events(d, 1);
 		assert_int_equal(rig_join(join, NULL), 0);
 	}
-	assert_int_equal(rig_get(&d->sleeps), 1);
+	assert_int_equal(rig_get(&d->sleeps), sleeps);
 	assert_int_equal(rig_get(&d->wakes), 0);
+	/* Now it can, and is as one that never refused. */
+	join = spawn_taker(d, 0);
+	weir_source_lock(d);
+	d->sleep_rc = 0;
+	weir_source_unlock(d);
+	set_polled_until(d, 1);
+	rig_wait_until(rig_get(&d->wakes) > 0);
+	assert_int_equal(polled_until(d), 0);
+	weir_source_lock(d);
+	assert_int_equal(weir_source_of(d)->refusals, 0);
+	d->sleep_rc = -ENOMEM;
+	weir_source_unlock(d);
+	refuse_again(d, 0);
+	/* And now it never will. */
+	weir_source_lock(d);
+	d->sleep_rc = -ENOTSUP;
+	weir_source_unlock(d);
+	set_polled_until(d, 1);
+	rig_wait_until(polled_until(d) == UINT64_MAX);
+	raise_events(d, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
 	close_device(d);
 }
 
@@ -785,7 +842,7 @@ main(void)
 		TEST(source_armed_elsewhere_wakes_its_home_worker, 2),
 		TEST(last_poll_finds_what_came_before, 1),
 		TEST(interrupt_that_never_comes_is_noticed, 1),
-		TEST(device_that_cannot_is_asked_once, 1),
+		TEST(device_that_cannot_is_asked_again_later, 1),
 		TEST(source_that_has_to_be_polled_is_polled, 1),
 		TESTS(worker_sleeps_once_who_had_it_poll_has_ended),
 		TESTS(close_wakes_the_waiter_and_lets_the_device_go),
