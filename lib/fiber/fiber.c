@@ -103,7 +103,8 @@ begin(struct weir_fiber *task, const struct weir_context *ctx)
 	struct stack *s;
 	struct fiber *f;
 
-	if (task->run == NULL)
+	/* F1: without a drop nobody would end its function, were it aborted. */
+	if (task->run == NULL || task_ops(context_task(ctx))->drop == NULL)
 		return -EINVAL;
 	if (size == 0)
 		size = WEIR_FIBER_STACK_DEFAULT;

@@ -101,7 +101,8 @@ struct weir_fiber {
 	 * two; some hundred of them are the library's. Less than the least is made
 	 * that; 0: the default. The stack is taken at the first turn, in pages as
 	 * they are used, from the task's node; without memory for it the task fails
-	 * with ENOMEM, and with EINVAL if that is too much, or run is NULL.
+	 * with ENOMEM, and with EINVAL if that is too much, run is NULL, or its ops
+	 * have no drop.
 	 */
 	uint32_t stack_size;
 

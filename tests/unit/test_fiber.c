@@ -62,6 +62,20 @@ what_it_returns_is_the_outcome(void **state)
 	assert_int_equal(rig_get(&rig.log.drops), 5);
 }
 
+/* What it waits for would have it in line for ever, were it aborted. */
+static void
+fiber_without_drop_is_refused(void **state)
+{
+	struct weir_task_ops ops = fiber_job_ops;
+	struct job j = fiber_job(return_run, NULL, 0);
+
+	ops.drop = NULL;
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &ops, &j, NULL), NULL),
+		-EINVAL);
+	assert_int_equal(stacks_in_use(rig.rt), 0);
+}
+
 /* Each kind of wait that tasks have. */
 static int
 waits_run(struct weir_fiber *f, void *state)
@@ -357,6 +371,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(functions_wait_and_keep_their_variables),
 		RIG_TEST(what_it_returns_is_the_outcome, 2),
+		RIG_TEST(fiber_without_drop_is_refused, 2),
 		RIG_TESTS(it_waits_for_what_tasks_wait_for),
 		RIG_TEST(others_may_not_wait_in_it, 2),
 		RIG_TESTS(many_wait_at_once),
