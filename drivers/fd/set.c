@@ -141,7 +141,7 @@ weir_fd_set_create(struct weir_runtime *rt, unsigned int worker,
 	return set;
 }
 
-static bool
+static __rte_unused bool
 is_empty(struct weir_fd_set *set)
 {
 	bool empty;

@@ -281,7 +281,8 @@ struct weir_runtime {
 static inline struct worker *
 worker_of(const struct core *c)
 {
-	return container_of(c, struct worker, core);
+	/* DPDK's macro casts const away, of which Clang warns. */
+	return container_of((struct core *)(uintptr_t)c, struct worker, core);
 }
 
 /* The core that the calling thread drives, or NULL. */
