@@ -10,6 +10,10 @@
  * A task is a state machine: a struct of the caller's and a poll function that
  * advances it. The runtime copies the struct into a cell of its own, calls poll
  * on one worker at a time, and calls it again after each wake-up.
+ *
+ * The library is C: a function that it calls is left by its return only, and not by a
+ * C++ exception, longjmp(3) or pthread_exit(3), also where somebody farther out would
+ * catch that.
  */
 
 #include <weir_common.h>
