@@ -492,7 +492,8 @@ def main():
         # is left of the rest, which would fail again at the end.
         with contextlib.suppress(OSError):
             print(f"tools/demo: {reason}", file=sys.stderr, flush=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout:  # Python has None for one that is closed.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
         end_children()

@@ -3,6 +3,7 @@
 
 import collections
 import concurrent.futures
+import errno
 import json
 import os
 import re
@@ -28,7 +29,9 @@ Such a run has no limit of time, and the end of its output is shown."""
 
 TAIL_LINES = 60  # a report of a sanitizer's
 BUILD_SECONDS = 1200
-GRACE_SECONDS = 10  # for a program that is told to end, and what it cleans up
+# For a program that is told to end, and what it cleans up: where all CPUs poll, an ip
+# may take half a minute.
+GRACE_SECONDS = 60
 SKIP_STATUS = 77
 TAP_LINE = re.compile(r"(not )?ok\b(?: +\d+)?(?: +-)?(?: +(?P<name>[^#]*?))?"
                       r" *(?:# *(?P<directive>SKIP)\b *(?P<reason>.*))?$")
@@ -100,9 +103,11 @@ def stress_programs(seconds):
     return programs
 
 
+# What they find ends a program with a status that no test expects, as 1 would be.
 SANITIZERS = {
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:"
+                    "exitcode=99",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=99",
 }
 
 # Where it is, clang's own symbolizer comes first. The legend would push what a
@@ -468,7 +473,8 @@ def durations_are_numbers():
 
 def cannot_say(error):
     # What is left to say would fail again at the end.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout:  # Python has None for one that is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     print(f"tools/test: {error}", file=sys.stderr)
     return 1
 
@@ -476,6 +482,8 @@ def cannot_say(error):
 def say(text):
     # Whoever reads this may stop when he likes.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if sys.stdout is None:
+        return cannot_say(os.strerror(errno.EBADF))
     try:
         print(text, flush=True)
     except OSError as error:
@@ -496,7 +504,10 @@ def main(arguments):
         signal.signal(number, on_signal)
     # DPDK keeps its files of a process here, and tests theirs; away with them,
     # and with those of processes that crashed, when all is over.
-    scratch = tempfile.mkdtemp(prefix="weir-test-")
+    try:
+        scratch = tempfile.mkdtemp(prefix="weir-test-")
+    except OSError as error:
+        return cannot_say(error)
     # A test has programs of another user in there.
     os.chmod(scratch, 0o711)
     os.environ["RUNTIME_DIRECTORY"] = os.environ["TMPDIR"] = scratch

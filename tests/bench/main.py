@@ -2,6 +2,7 @@
 """Runs benchmarks: the larger half of tools/bench, which builds first."""
 
 import argparse
+import errno
 import os
 import shutil
 import signal
@@ -133,9 +134,8 @@ def run(args):
     check_build(report.build_options())
     alone = args.scenarios[0] in OTHERS
     pages = PAGES.get(args.scenarios[0], page.FILES)
-    for path in (args.json, args.svg, *(pages if args.page else ())):
-        if path:
-            report.writable(path)
+    for path in pages if args.page else ():
+        report.writable(path)
     if alone:
         return OTHERS[args.scenarios[0]](args, say)
     return run_scenarios(args)
@@ -261,6 +261,12 @@ def parse_arguments(argv=None):
                      "scenario, or with --peers and scaling")
     if args.huge_dir and not is_hugetlbfs(args.huge_dir):
         parser.error(f"--huge-dir: not on hugetlbfs: '{args.huge_dir}'")
+    for option, path in (("--json", args.json), ("--svg", args.svg)):
+        try:
+            if path:
+                report.writable(path)
+        except OSError as error:
+            parser.error(f"{option} {path}: {error.strerror}")
     args.compare_file = args.compare
     if args.compare:
         try:
@@ -280,7 +286,17 @@ def on_signal(number, _frame):
     raise Failure(f"ended by {signal.Signals(number).name}")
 
 
+def give_up(error):
+    print(f"tools/bench: {error}", file=sys.stderr)
+    # What is left to say would fail again at the end.
+    if sys.stdout:  # Python has None for one that is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
 def list_scenarios():
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     # Whoever reads this may stop when he likes.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for name, scenario in SCENARIOS.items():
@@ -293,20 +309,25 @@ def main():
     args = parse_arguments()
     os.chdir(TOP)
     if args.list:
-        list_scenarios()
+        try:
+            list_scenarios()
+        except OSError as error:
+            return give_up(error)
         return 0
     if args.check:
         return 0
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, on_signal)
     # DPDK keeps files of a process here, and testpmd leaves them behind.
-    scratch = tempfile.mkdtemp(prefix="weir-bench-")
+    try:
+        scratch = tempfile.mkdtemp(prefix="weir-bench-")
+    except OSError as error:
+        return give_up(error)
     os.environ["RUNTIME_DIRECTORY"] = scratch
     try:
         return run(args)
     except (Failure, OSError) as failure:
-        print(f"tools/bench: {failure}", file=sys.stderr)
-        return 1
+        return give_up(failure)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

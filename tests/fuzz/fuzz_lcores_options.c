@@ -84,7 +84,7 @@ check_options(const struct options *o, char **words)
 	fuzz_check(o->queues <= RTE_MAX_QUEUES_PER_PORT);
 	fuzz_check(o->workers <= OPTIONS_WORKERS_MAX);
 	fuzz_check(o->mpps >= 0 && o->mpps <= 10000);
-	fuzz_check(o->core_mpps > 0 && o->core_mpps <= 10000);
+	fuzz_check((o->help || o->core_mpps > 0) && o->core_mpps <= 10000);
 	fuzz_check(o->help || o->command != COMMAND_SUGGEST || o->ports.n > 0);
 }
 

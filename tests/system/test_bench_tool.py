@@ -58,6 +58,8 @@ def mistakes_are_named():
                 (["--seconds", "0"], "--seconds: must be"),
                 (["--patience", "-1"], "--patience"),
                 (["--compare", "/not/there"], "--compare /not/there: No such"),
+                (["--json", "/not/there"], "--json /not/there: No such file"),
+                (["--svg", "/proc"], "--svg /proc: Is a directory"),
                 (["--compare", damaged.name], f"--compare {damaged.name}: not "
                  "JSON"),
                 (["--compare", other.name, "forward_null"],

@@ -214,8 +214,8 @@ def any_request_gives_a_sound_map(rng):
             args += ["--workers", str(rng.randint(1, most))]
         if rng.random() < 0.5:
             args += ["--mpps", f"{rng.uniform(0.1, 90):.2f}"]
-        if rng.random() < 0.3:
-            args += ["--core-mpps", f"{rng.uniform(0.5, 40):.1f}"]
+            if rng.random() < 0.3:
+                args += ["--core-mpps", f"{rng.uniform(0.5, 40):.1f}"]
         sound(name, args, ports)
 
 

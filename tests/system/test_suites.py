@@ -324,6 +324,11 @@ def a_list_that_cannot_be_written_fails():
                                   check=False)
         check((done.returncode, done.stderr) == (
             1, "tools/test: [Errno 28] No space left on device\n"), f"{done}")
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$1" >&-',
+                               f"{TOOLS}/test", option], check=False,
+                              stderr=subprocess.PIPE, text=True)
+        check((done.returncode, done.stderr) == (
+            1, "tools/test: Bad file descriptor\n"), f"{done}")
 
 
 def output(*argv):

@@ -501,12 +501,17 @@ def unknown_runtime():
 
 
 def bad_options():
-    for value in ("0", "-1", "0.01", "3601", "nan", "inf", "soon", ""):
+    for value in ("0", "-1", "0.01", "3601", "nan", "inf", "soon", "", "1_0",
+                  " 1", "."):
         refused((f"--interval={value}",), 2,
                 f"--interval: must be seconds, 0.1 to 3600, not '{value}'")
     refused(("--interval",), 2, "--interval: expected one argument")
     refused(("--bogus",), 2, "--bogus")
     refused(("--bogus\n\x1b[2J",), 2, "--bogus??[2J")
+    # With nowhere to say it.
+    for where in (">/dev/full", ">&-"):
+        got = run("--bogus", wrapper=("sh", "-c", f'exec "$@" 2{where}', "sh"))
+        check(got == (2, [], []), f"stderr {where}: {got}")
     refused(("--socket", "a\n\x1b[2J\x9b"), 1, "--socket a??[2J?: No such")
     refused(("--socket", "x", "--file-prefix", "y"), 2, "--file-prefix",
             "not allowed with", "--socket")

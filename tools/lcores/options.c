@@ -368,6 +368,13 @@ parse_command(int argc, char **argv, struct options *o)
 		return REFUSE(STATUS_TROUBLE,
 			      "suggest: needs --ports; see weir-lcores suggest "
 			      "--help");
+	if (o->core_mpps > 0 && o->mpps == 0)
+		return REFUSE(STATUS_TROUBLE,
+			      "--core-mpps %g: needs --mpps, the load of each "
+			      "port",
+			      o->core_mpps);
+	if (o->core_mpps == 0)
+		o->core_mpps = OPTIONS_CORE_MPPS;
 	return STATUS_OK;
 }
 
@@ -378,7 +385,6 @@ options_parse(int argc, char **argv, struct options *o)
 	unsigned int i;
 
 	memset(o, 0, sizeof(*o));
-	o->core_mpps = OPTIONS_CORE_MPPS;
 	if (word == NULL)
 		return REFUSE(STATUS_TROUBLE,
 			      "needs a command: show, check, suggest, record "
