@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -37,8 +38,14 @@ def made_namespace(name):
         ip("netns", "add", name)
         yield
     finally:
-        subprocess.run(("ip", "netns", "del", name), check=False,
-                       stderr=subprocess.DEVNULL)
+        # One that comes meanwhile waits, and ends neither this nor ip.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK,
+                                      (signal.SIGINT, signal.SIGTERM))
+        try:
+            subprocess.run(("ip", "netns", "del", name), check=False,
+                           stderr=subprocess.DEVNULL)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @functools.cache

@@ -26,9 +26,12 @@ def arguments(workers=2, shares=False):
 
 
 def run(argv, **environment):
-    return subprocess.run(argv, capture_output=True, text=True,
-                          timeout=SECONDS, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **environment})
+    # EAL leaves files there.
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        return subprocess.run(
+            argv, capture_output=True, text=True, timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "RUNTIME_DIRECTORY": folder, **environment})
 
 
 def same_result():

@@ -40,7 +40,8 @@ class Installed:
         self.folder = folder
         self.lib = find(folder, "libweir.so")
         self.env = dict(os.environ, PKG_CONFIG_PATH=find(folder, "libweir.pc"),
-                        LD_LIBRARY_PATH=self.lib)
+                        LD_LIBRARY_PATH=self.lib,
+                        RUNTIME_DIRECTORY=folder)  # of EAL's files
 
     def pkg_config(self, option):
         """Flags; paths of our own files are those they were installed to."""

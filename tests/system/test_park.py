@@ -68,8 +68,12 @@ def poll_is_not_idle(rng):
     """That the others' CPU time can be seen at all."""
     with two_taps("poll", 1) as (testpmd, sockets, _):
         exchange(make_packets(rng, FRAMES), *sockets)
-        share = share_of_cpu(testpmd.process.pid, 2)
-        check(share > LEAST_BUSY, f"a worker that polls is so for {share:.2%}")
+        # It, or we, may stand still for a while.
+        shares = []
+        while not shares or shares[-1] <= LEAST_BUSY:
+            check(len(shares) < TRIES, "a worker that polls is so for "
+                  + ", ".join(f"{share:.2%}" for share in shares))
+            shares.append(share_of_cpu(testpmd.process.pid, 2))
         testpmd.stop().check_clean()
 
 

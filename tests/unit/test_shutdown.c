@@ -553,6 +553,8 @@ tasks_that_await_each_other_do_not_leak(void **state)
 }
 
 #define STORMERS 3
+#define LIVE \
+	5000 /* tasks of a storm, about: however late its end is, they have room */
 
 struct storm {
 	struct atomic_u32 next;
@@ -579,6 +581,8 @@ storm(struct storm *s, uint64_t seed)
 	told.waker = &s->waker;
 	while (after < 20) {
 		after += rig_get(&s->over);
+		rig_wait_until((int32_t)(rig_get(&s->spawned) -
+					 rig_get(&rig.log.drops)) < LIVE);
 		kind = kinds[rand_below(&r, RTE_DIM(kinds))];
 		if (rand_below(&r, 4) == 0) {
 			if (weir_task_spawn_detached(rig.rt, kind, &told,

@@ -37,6 +37,7 @@ MACHINES = {
 
 CASE = re.compile(r"(not )?ok \d+\b(?! *# SKIP)")
 # cmocka gives no reason; the remark before it does.
+PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 SKIPPED = re.compile(r"^# (.*)\n(?:not )?ok \d+ *# SKIP", re.MULTILINE)
 
 
@@ -63,7 +64,10 @@ def run_program(machine, path, env):
     cases = [m for m in map(CASE.match, out.splitlines()) if m]
     failed = [m.string for m in cases if m[1]]
     reasons = SKIPPED.findall(out)
-    if status != 0 or failed or not cases + reasons:
+    promised = [int(n) for n in PLAN.findall(out)]
+    # It may have ended in the middle, with success.
+    if (status != 0 or failed or not cases + reasons
+            or promised != [len(cases) + len(reasons)]):
         raise Problem(f"exit status {status}; failed: {failed}\n"
                       f"{out[-4000:]}{err[-2000:]}")
     print(f"# {os.path.basename(path)}: {len(cases)} passed,"
@@ -86,7 +90,9 @@ def check_nodes(machine, nodes):
 def run_all(tap, name, nodes):
     with Machine(nodes) as machine:
         tap.run(f"{name}: the kernel sees them", check_nodes, machine, nodes)
-        for path in programs(NUMA):
+        found = programs(NUMA)
+        check(found, f"no {NUMA} in {TREE}")
+        for path in found:
             tap.run(f"{name}: {os.path.basename(path)}", run_program, machine,
                     path, {})
         if len(nodes) == 1:
