@@ -81,9 +81,13 @@ def origin():
 
 
 def writable(path):
-    """A file that cannot be written is better known before the runs."""
+    """A file that cannot be written is better known before the runs, which may not
+    come to write it."""
+    is_there = os.path.lexists(path)
     with open(path, "a", encoding="utf-8"):
         pass
+    if not is_there:
+        os.unlink(path)
 
 
 def write_text(path, text):

@@ -160,6 +160,9 @@ def a_file_that_cannot_be_written_is_known_first():
         check("/not/there/report.json" in str(error), str(error))
     else:
         check(False, "it can be written")
+    with tempfile.TemporaryDirectory() as folder:
+        report.writable(f"{folder}/report.json")
+        equal(os.listdir(folder), [])
 
 
 # Programs
