@@ -121,6 +121,13 @@ send_job(struct weir_dmaq *q, struct weir_dma_job *job)
 	return true;
 }
 
+/* A doorbell that fails is rung again by the next poll. */
+static void
+submit(struct weir_dmaq *q)
+{
+	q->unsubmitted = rte_dma_submit(q->dev, q->channel) < 0;
+}
+
 static void
 send_line(struct weir_dmaq *q)
 {
@@ -132,9 +139,8 @@ send_line(struct weir_dmaq *q)
 		if (!send_job(q, container_of(l, struct weir_dma_job, link)))
 			break;
 	}
-	/* A doorbell that fails is rung again by the next poll. */
 	if (q->in_flight > before || q->unsubmitted)
-		q->unsubmitted = rte_dma_submit(q->dev, q->channel) < 0;
+		submit(q);
 }
 
 /* The next that the device has completed. True if its job is done. */
@@ -209,6 +215,8 @@ dmaq_fini(void *priv)
 	struct list_link *l;
 
 	while (q->in_flight > 0 && rte_rdtsc() < end) {
+		if (q->unsubmitted)
+			submit(q);
 		receive(q);
 		rte_pause();
 	}

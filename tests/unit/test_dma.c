@@ -477,6 +477,23 @@ close_ends_the_waits_and_free_waits_for_the_device(void **state)
 }
 
 static void
+free_submits_what_could_not_be(void **state)
+{
+	need_device();
+	fill(copies[0], COPIES);
+	device.deaf = UINT_MAX;
+	joins[0] = spawn_runner(copies[0], COPIES, 1);
+	rig_wait_until(rig_get(&weir_dmaq_source(q)->armed) == 1);
+	weir_source_close(weir_dmaq_source(q), ENODEV);
+	assert_int_equal(rig_join(joins[0], NULL), -ENODEV);
+	device.deaf = 2;
+	weir_dmaq_free(q);
+	q = NULL;
+	assert_int_equal(device.n, 0);
+	assert_int_equal(rig_get(&released), 1);
+}
+
+static void
 shutdown_releases_what_tasks_had(void **state)
 {
 	unsigned int i;
@@ -646,6 +663,7 @@ main(void)
 		TESTS(alert_leaves_no_job_behind),
 		TESTS(another_n_leaves_no_job_behind),
 		TESTS(close_ends_the_waits_and_free_waits_for_the_device),
+		TESTS(free_submits_what_could_not_be),
 		TESTS(shutdown_releases_what_tasks_had),
 		TEST(channel_moves_and_workers_go_while_tasks_run, 2),
 		TESTS(job_is_of_one_task),
