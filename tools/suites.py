@@ -258,9 +258,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def ignore_signals():
-    """What is made must be removed, however impatient the user."""
+    """What is made must be removed, however impatient the user. Not by SIG_IGN: a program
+    that is just being started would ignore them too, and not end when it is told."""
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, lambda *_: None)
 
 
 def on_signal(number, _frame):
