@@ -319,7 +319,7 @@ BAD = (
     (("suggest", "--ports", "1", "--mpps", "-1"), "--mpps -1: must be"),
     (("suggest", "--ports", "1", "--mpps", "1.2.3"), "--mpps 1.2.3: must be"),
     (("suggest", "--ports", "1", "--core-mpps", "5"),
-     "--core-mpps 5: needs --mpps"),
+     "suggest: needs --mpps with --core-mpps"),
     (("suggest", "--ports", "1", "--core-mpps", "10001"),
      "--core-mpps 10001: must be"),
     (("suggest", "--ports", "1", "MAP"), "MAP: unexpected"),

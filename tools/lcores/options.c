@@ -370,9 +370,8 @@ parse_command(int argc, char **argv, struct options *o)
 			      "--help");
 	if (o->core_mpps > 0 && o->mpps == 0)
 		return REFUSE(STATUS_TROUBLE,
-			      "--core-mpps %g: needs --mpps, the load of each "
-			      "port",
-			      o->core_mpps);
+			      "suggest: needs --mpps with --core-mpps; see "
+			      "weir-lcores suggest --help");
 	if (o->core_mpps == 0)
 		o->core_mpps = OPTIONS_CORE_MPPS;
 	return STATUS_OK;
