@@ -16,7 +16,8 @@ from weirtest import Problem, Tap, check, make_packets, seed
 NODES, CPUS = 4, 2
 QUEUES = 4
 FLOWS = 64
-ROUNDS = 40  # of as many packets, each way
+ROUNDS = 40
+PACKETS = ROUNDS * (WINDOW + FLOWS)  # each way
 SINGLES = 20
 STRIKES = 40  # single frames until an interrupt that never comes is given up
 IDLE_SECONDS = 2
@@ -86,24 +87,36 @@ def flow_and_number(frame):
     return struct.unpack_from(">II", frame, 42)
 
 
-def exchange_flows(there, back):
-    """All arrive, each flow in its order; queues may overtake each other."""
+def expect_flows(back, first, each):
+    """That many frames of each flow, from this number on, in its order."""
     following = collections.Counter()
+    for left in range(FLOWS * each, 0, -1):
+        try:
+            flow, number = flow_and_number(back.recv(65536))
+        except TimeoutError:
+            raise Problem(f"{left} frames do not arrive") from None
+        wanted = first + following[flow]
+        check(number == wanted,
+              f"flow {flow}: {number} comes instead of {wanted}")
+        following[flow] += 1
+    check(set(following.values()) == {each}, f"flows: {following}")
+
+
+def exchange_flows(one, two):
+    """Both ways at once. All arrive, each flow in its order; queues may overtake each
+    other. A tap has a queue for each flow by its hash or, for the three seconds behind
+    what came of the flow from the other side, the one that this came by. So before
+    frames of a flow follow each other one goes alone, and they stay in one queue."""
+    first = 0
     for _ in range(ROUNDS):
-        sent = [udp_frame(flow, following[flow] + i)
-                for i in range(WINDOW // FLOWS) for flow in range(FLOWS)]
-        for frame in sent:
-            there.send(frame)
-        for i in range(len(sent)):
-            try:
-                flow, number = flow_and_number(back.recv(65536))
-            except TimeoutError:
-                raise Problem(f"{len(sent) - i} frames do not arrive") from None
-            check(number == following[flow],
-                  f"flow {flow}: {number} comes instead of {following[flow]}")
-            following[flow] += 1
-    check(set(following.values()) == {ROUNDS * WINDOW // FLOWS},
-          f"flows: {following}")
+        for each in (1, WINDOW // FLOWS):
+            for frame in [udp_frame(flow, first + i) for i in range(each)
+                          for flow in range(FLOWS)]:
+                one.send(frame)
+                two.send(frame)
+            for back in (two, one):
+                expect_flows(back, first, each)
+            first += each
 
 
 def check_queues(testpmd, port):
@@ -111,7 +124,7 @@ def check_queues(testpmd, port):
     got = testpmd.telemetry(f"/ethdev/xstats,{port}")
     shares = [got[f"rx_q{q}_good_packets"] for q in range(QUEUES)]
     print(f"# port {port}: packets of its queues: {shares}")
-    check(all(shares) and sum(shares) == ROUNDS * WINDOW, f"shares: {shares}")
+    check(all(shares) and sum(shares) == PACKETS, f"shares: {shares}")
 
 
 def check_workers(testpmd, near):
@@ -137,15 +150,13 @@ def forward_with_rss(scene, park):
             1, 2))
         testpmd.wait_started()
         exchange_flows(one, two)
-        exchange_flows(two, one)
         for port in (0, 1):
             check_queues(testpmd, port)
         check_workers(testpmd, (1, 2))
         account = testpmd.stop()
         account.check_clean()
-        count = ROUNDS * WINDOW
-        check(account.ports == {0: (count, count, 0), 1: (count, count, 0)},
-              f"ports: {account.ports}")
+        check(account.ports == {port: (PACKETS, PACKETS, 0)
+                                for port in (0, 1)}, f"ports: {account.ports}")
 
 
 # Interrupts. A port alone sends back what it gets.
