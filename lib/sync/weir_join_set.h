@@ -7,9 +7,10 @@
  * @file
  * Sets of tasks, whose outcomes are taken in the order in which they end.
  *
- * A set is used by one task or thread at a time, drop functions included. What
- * is not taken out is ended with the set. An end costs the same, however many
- * others are in it.
+ * A set is used by one task or thread at a time, drop functions included: what a
+ * call on a set drops, a result for example, does not come back to that set. What is
+ * not taken out is ended with the set. An end costs the same, however many others are
+ * in it.
  */
 
 #include <weir_task.h>
