@@ -17,7 +17,7 @@ NODES, CPUS = 4, 2
 QUEUES = 4
 FLOWS = 64
 ROUNDS = 40
-PACKETS = ROUNDS * (WINDOW + FLOWS)  # each way
+PACKETS = FLOWS + ROUNDS * (FLOWS + WINDOW)  # each way
 SINGLES = 20
 STRIKES = 40  # single frames until an interrupt that never comes is given up
 IDLE_SECONDS = 2
@@ -107,7 +107,13 @@ def exchange_flows(one, two):
     other. A tap has a queue for each flow by its hash or, for the three seconds behind
     what came of the flow from the other side, the one that this came by. So before
     frames of a flow follow each other one goes alone, and they stay in one queue."""
-    first = 0
+    # Of all the first, while nothing else is there: its queue's worker has to find it.
+    for flow in range(FLOWS):
+        for there, back in ((one, two), (two, one)):
+            there.send(udp_frame(flow, 0))
+            got = flow_and_number(back.recv(65536))
+            check(got == (flow, 0), f"{got} comes instead of the first of {flow}")
+    first = 1
     for _ in range(ROUNDS):
         for each in (1, WINDOW // FLOWS):
             for frame in [udp_frame(flow, first + i) for i in range(each)
