@@ -553,8 +553,8 @@ tasks_that_await_each_other_do_not_leak(void **state)
 }
 
 #define STORMERS 3
-#define LIVE \
-	5000 /* tasks of a storm, about: however late its end is, they have room */
+/* Tasks of a storm, about: however late its end is, they have room. */
+#define LIVE 5000
 
 struct storm {
 	struct atomic_u32 next;

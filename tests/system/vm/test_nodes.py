@@ -36,8 +36,8 @@ MACHINES = {
 }
 
 CASE = re.compile(r"(not )?ok \d+\b(?! *# SKIP)")
-# cmocka gives no reason; the remark before it does.
 PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
+# cmocka gives no reason; the remark before it does.
 SKIPPED = re.compile(r"^# (.*)\n(?:not )?ok \d+ *# SKIP", re.MULTILINE)
 
 
