@@ -22,8 +22,10 @@
  * C6 Batches are lists through their cells. Where others take them than give them, each
  *    step through a list would wait for a line of another CPU's; where a depot has many,
  *    for one that is in no near cache any more. There who gives a batch, and has just
- *    used its cells, makes groups of it: the first cell of a group names the others, and
- *    is fetched while the group before it is used.
+ *    used its cells, makes groups of it: the first cell of a group names the others, which
+ *    are fetched while the group before it is used, and the group after the next, whose
+ *    first cell is fetched with them. For a batch to begin like that, it is taken when
+ *    the last group of the one before is opened.
  */
 
 #include <errno.h>
@@ -71,7 +73,7 @@ fetch(const struct cell *c)
 	rte_prefetch0(c->others);
 }
 
-/* What belongs to a group whose first cell has been fetched, and the next one's first. */
+/* C6: of a group whose first cell is there. */
 static void
 fetch_group(const struct cell *group)
 {
@@ -79,8 +81,8 @@ fetch_group(const struct cell *group)
 
 	for (i = 0; i < CELL_GROUP - 1; i++)
 		fetch(group->others[i]);
-	if (group->next != NULL)
-		fetch(group->next);
+	if (group->after_next != NULL)
+		fetch(group->after_next);
 }
 
 /* The next group becomes the list. */
@@ -106,7 +108,7 @@ open_group(struct cell_stock *s)
 static void
 group_batch(struct cell *c)
 {
-	struct cell *first;
+	struct cell *first, *before = NULL;
 	unsigned int k, i;
 
 	c->nb_groups = CELL_BATCH / CELL_GROUP;
@@ -118,7 +120,11 @@ group_batch(struct cell *c)
 		}
 		c = c->next;
 		first->next = c;
+		if (before != NULL)
+			before->after_next = c;
+		before = first;
 	}
+	before->after_next = NULL;
 }
 
 /* Takes one that is at hand, or NULL. */
@@ -177,7 +183,7 @@ put_batch(struct cell_depot *d, const struct cell_stock *giver,
 	lock_release(&d->lock);
 }
 
-/* A batch is a stock's, which is out. With the lock. */
+/* A batch is a stock's, which has no other. With the lock. */
 static void
 take_batch(struct cell_depot *d, struct cell_stock *s, struct cell *batch)
 {
@@ -192,6 +198,7 @@ take_batch(struct cell_depot *d, struct cell_stock *s, struct cell *batch)
 		return;
 	}
 	fetch_group(batch);
+	fetch(batch->next);
 	/* The next one will be wanted soon. */
 	if (d->batches != NULL)
 		fetch(d->batches);
@@ -199,7 +206,10 @@ take_batch(struct cell_depot *d, struct cell_stock *s, struct cell *batch)
 	s->nb_groups = batch->nb_groups;
 }
 
-/* A stock that is out gets a batch, or as many that are new. With the lock. */
+/*
+ * A stock that is out, or has opened its last group, gets a batch, or as many that are
+ * new. With the lock.
+ */
 static bool
 refill(struct cell_depot *d, struct cell_stock *s, size_t size)
 {
@@ -389,16 +399,37 @@ take_shared(struct cell_depot *d, size_t size)
 	return cell;
 }
 
-static void *
-take_refilled(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
+static void
+refill_own(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
 {
 	struct cell_stock *s = &c->stock[cls];
+	const size_t had = stock_cells(s, class_sizes[cls]);
 
 	lock_acquire(&d->lock);
 	refill(d, s, class_sizes[cls]);
 	lock_release(&d->lock);
-	c->nb_cells += stock_cells(s, class_sizes[cls]);
-	return stock_take(s, class_sizes[cls]);
+	c->nb_cells += stock_cells(s, class_sizes[cls]) - had;
+}
+
+static void *
+take_refilled(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
+{
+	refill_own(d, c, cls);
+	return stock_take(&c->stock[cls], class_sizes[cls]);
+}
+
+/* Takes one that is at hand, and what comes behind them if there are few left (C6). */
+static void *
+take_own(struct cell_depot *d, struct cell_cache *c, unsigned int cls)
+{
+	const struct cell_stock *s = &c->stock[cls];
+	bool opens = s->nb_groups == 1;
+	void *cell = stock_take(&c->stock[cls], class_sizes[cls]);
+
+	if (opens && s->nb_groups == 0 &&
+	    atomic_u32_load(&d->nb_batches, RELAXED) > 0)
+		refill_own(d, c, cls);
+	return cell;
 }
 
 /* own: the cache if it is one of these pools, or NULL. NULL: no memory. */
@@ -410,7 +441,7 @@ take(struct cell_pools *p, struct cell_cache *own, unsigned int cls)
 	void *cell = NULL;
 
 	if (own != NULL)
-		cell = stock_take(&own->stock[cls], size);
+		cell = take_own(d, own, cls);
 	while (cell == NULL) {
 		cell = own != NULL ? take_refilled(d, own, cls) :
 				     take_shared(d, size);

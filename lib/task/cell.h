@@ -66,6 +66,7 @@ struct cell {
 	uint32_t nb_groups; /* 0: it is a list */
 	/* In the first one of a group. */
 	struct cell *others[CELL_GROUP - 1] weir_cache_aligned;
+	struct cell *after_next; /* group, or NULL */
 };
 
 static_assert(sizeof(struct cell) <= CELL_MIN_SIZE &&

@@ -284,6 +284,12 @@ cells_go_from_one_cache_to_another(void **state)
 	assert_int_equal(rig_heap_in_use(), grown);
 }
 
+static uint32_t
+deep_batches(void)
+{
+	return atomic_u32_load(&pools.depot[0].nb_batches, RELAXED);
+}
+
 /* C6: what comes to a depot of many has groups, for those who gave it too. */
 static void
 depot_of_many_has_groups(void **state)
@@ -291,13 +297,18 @@ depot_of_many_has_groups(void **state)
 	const unsigned int n = (CELL_DEEP + 8) * CELL_BATCH;
 	struct task **cells = malloc(n * sizeof(*cells));
 	size_t grown = 0;
-	unsigned int round, i;
+	const struct cell_stock *s = &cache.stock[0];
+	unsigned int round, i, groups;
 
 	assert_non_null(cells);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < n; i++) {
+			groups = s->nb_groups;
 			cells[i] = weir__cell_alloc(&pools, &cache, 0);
 			assert_non_null(cells[i]);
+			/* Before the last group is used up. */
+			if (groups > 0 && deep_batches() > 0)
+				assert_true(s->nb_groups > 0 || s->spare);
 			cells[i]->outcome = (int)i;
 		}
 		/* No two are the same. */
