@@ -32,6 +32,11 @@
 #define INJECT_TARGET_US 200
 #define CLOCK_TARGET_US 1
 /*
+ * Smaller: more looks at the inject queues, each with its lock. Larger: who yields waits
+ * longer behind tasks that another worker could have run.
+ */
+#define TAKE_TARGET_US 50
+/*
  * Smaller: workers that wait for each other say each time that they sleep. Larger:
  * more of the waits during which others' work is looked for and not told of.
  */
@@ -76,6 +81,7 @@ init_core(struct worker *w, uint64_t seed)
 	c->inject_interval = o->inject_interval != 0 ? o->inject_interval :
 						       FIRST_INJECT_INTERVAL;
 	c->mean_poll = w->rt->inject_target / FIRST_INJECT_INTERVAL;
+	c->take_most = INJECT_TAKE_MIN;
 	c->idle_polls = UINT64_MAX;
 	rand_seed(&c->rand, seed + w->index);
 }
@@ -258,6 +264,7 @@ create_empty(const struct weir_options *options)
 	rt->cross_node_age = cycles_of_us(options->cross_node_age_us);
 	rt->inject_target = cycles_of_us(INJECT_TARGET_US);
 	rt->clock_target = cycles_of_us(CLOCK_TARGET_US);
+	rt->take_target = cycles_of_us(TAKE_TARGET_US);
 	rt->linger = cycles_of_us(LINGER_US);
 	rt->linger_polled = cycles_of_us(LINGER_POLLED_US);
 	rt->recall_age = cycles_of_us(RECALL_US);

@@ -45,6 +45,15 @@
  */
 #define RESUMED_MAX 16u
 
+/*
+ * What a worker takes from an inject queue at once, at most: the first where turns are
+ * short, the second where they are long (worker.c, tune()). Smaller: more looks at the
+ * queue. Larger: in a full run queue there is no room for who is woken next; and others
+ * could have run what waits there.
+ */
+#define INJECT_TAKE_MAX (RUN_QUEUE_SIZE / 2u)
+#define INJECT_TAKE_MIN RTE_MIN(16u, INJECT_TAKE_MAX)
+
 struct core {
 	struct weir_context ctx;
 
@@ -94,6 +103,7 @@ struct core {
 	uint32_t tuned_tick;
 	uint32_t looked;    /* tick of the last look at the clock */
 	uint64_t mean_poll; /* cycles a task poll takes, EWMA */
+	uint32_t take_most; /* from an inject queue at once */
 	/*
 	 * The cell of the bound task that had its turn last, whatever it holds by now;
 	 * NULL: none that is worth a look. See park.c, Q9.
@@ -229,6 +239,7 @@ struct weir_runtime {
 	uint64_t cross_node_age;
 	uint64_t inject_target; /* cycles between looks at inject queues */
 	uint64_t clock_target;	/* and at the clock */
+	uint64_t take_target;	/* cycles that what is taken at once takes */
 	uint64_t linger;	/* cycles of a short wait; see park.c, Q6 */
 	uint64_t linger_polled; /* and of one that a poll ends */
 	uint64_t recall_age;	/* without a poll, before a batch is recalled */

@@ -75,8 +75,9 @@ worth_looking(const struct core *c, const struct node *node)
 
 /*
  * Of n, as many as make half of what fits at most: a full queue would give tasks back
- * for the next that is woken. Who yielded comes back behind them (worker.c, give_way()).
- * But some at least: where a queue stays nearly full, fewer would be taken than come.
+ * for the next that is woken. Who yielded comes back behind them (worker.c, give_way()),
+ * so they are no more than are through soon. But some at least: where a queue stays
+ * nearly full, fewer would be taken than come.
  */
 static unsigned int
 fitting(const struct core *c, unsigned int n)
@@ -85,11 +86,11 @@ fitting(const struct core *c, unsigned int n)
 	unsigned int back = RTE_MIN(core_nb_deferred(c), room);
 	uint32_t ticks = core_tick(c) - c->took_inject;
 	uint32_t least = RTE_MIN(ticks, c->inject_interval) / TAKE_PART;
-
-	n = RTE_MIN(n, RUN_QUEUE_SIZE / 2u);
 	/* One is run at once. */
-	return RTE_MIN(
-		n, RTE_MAX((room - back) / 2 + 1, RTE_MIN(least, TAKE_MOST)));
+	uint32_t most = RTE_MIN((room - back) / 2 + 1, c->take_most);
+
+	n = RTE_MIN(n, INJECT_TAKE_MAX);
+	return RTE_MIN(n, RTE_MAX(most, RTE_MIN(least, TAKE_MOST)));
 }
 
 /*
@@ -99,7 +100,7 @@ fitting(const struct core *c, unsigned int n)
 static struct task *
 take_batch(struct core *c, struct inject *q, unsigned int workers)
 {
-	struct task *tasks[RUN_QUEUE_SIZE / 2];
+	struct task *tasks[INJECT_TAKE_MAX];
 	unsigned int n;
 
 	if (!inject_pending(q))

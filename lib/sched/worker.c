@@ -87,8 +87,9 @@ within(uint64_t n, uint32_t least, uint32_t most)
 
 /*
  * Sets how often the inject queues come first, so that it is about every
- * inject_target cycles, how often the clock is read (L3), and how many tasks are claimed
- * at once (run_queue.c, R6). The mean leans to the past by seven eighths.
+ * inject_target cycles, how often the clock is read (L3), how many tasks are claimed at
+ * once (run_queue.c, R6), and how many are taken from an inject queue, which are to be
+ * through within take_target cycles. The mean leans to the past by seven eighths.
  */
 static void
 tune(struct core *c, uint64_t now)
@@ -108,6 +109,8 @@ tune(struct core *c, uint64_t now)
 	c->calm_ticks = within(calm, 1, CLOCK_TICKS_MAX);
 	c->clock_ticks = within(quick, 1, CLOCK_TICKS_MAX);
 	weir__run_queue_expect_owner(&worker_of(c)->queue, quick);
+	c->take_most = within(rt->take_target / (c->mean_poll + 1),
+			      INJECT_TAKE_MIN, INJECT_TAKE_MAX);
 	if (rt->options.inject_interval == 0)
 		c->inject_interval =
 			within(rt->inject_target / (c->mean_poll + 1),

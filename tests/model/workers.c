@@ -92,6 +92,7 @@ make_worker(unsigned int i, unsigned int n, enum weir_park park,
 	task_chain_init(&w->core.deferred);
 	w->core.ctx.core = &w->core;
 	w->core.ctx.worker = i;
+	w->core.take_most = INJECT_TAKE_MAX;
 	w->core.idle_polls = UINT64_MAX;
 	w->core.rescue_near = NEVER;
 	w->core.rescue_far = NEVER;

@@ -371,6 +371,7 @@ struct tuned {
 	uint32_t least;
 	uint32_t then;
 	uint32_t slow_clock; /* ticks between looks at the clock, when slow */
+	uint32_t slow_take;  /* of an inject queue at once, when slow */
 	bool unlike;	     /* not as many as those are claimed at once */
 };
 
@@ -394,6 +395,7 @@ tune(struct weir_context *ctx, void *state)
 	} else if (t->slow_polls > 0) {
 		t->slow_polls--;
 		t->slow_clock = ctx->core->clock_ticks;
+		t->slow_take = ctx->core->take_most;
 		spin_us(300);
 	} else if (interval > t->least) {
 		return WEIR_DONE;
@@ -427,6 +429,7 @@ intervals_tune_themselves(void **state)
 	assert_int_equal(t.least, 2);
 	assert_in_range(t.then, 3, 127);
 	assert_int_equal(t.slow_clock, 1);
+	assert_int_equal(t.slow_take, INJECT_TAKE_MIN);
 	assert_false(t.unlike);
 	assert_false(t.late);
 }
@@ -633,9 +636,9 @@ look_at_batch(struct weir_context *ctx, void *state)
 	return WEIR_DONE;
 }
 
-/* The other worker finds as many when it comes. */
-static void
-worker_takes_its_share_of_the_inject_queue(void **state)
+/* How many of two workers takes the one that comes first, of n in the inject queue. */
+static uint32_t
+taken_at_first(unsigned int n)
 {
 	static const struct weir_task_ops ops = {
 		.name = "look",
@@ -650,14 +653,29 @@ worker_takes_its_share_of_the_inject_queue(void **state)
 	start(&o);
 	rig_block_some(&first, rt, 1u << 0);
 	rig_block_some(&second, rt, 1u << 1);
-	for (i = 0; i < INJECTED; i++)
+	for (i = 0; i < n; i++)
 		weir_join_detach(weir_task_spawn(rt, &ops, NULL, NULL));
 	rig_unblock(&first);
 	rig_wait_until(rig_get(&batch) != 0);
 	rig_unblock(&second);
-	/* One came through the inbox: the blocker. */
-	assert_int_equal(rig_get(&batch), 1 + INJECTED / 2 + 1);
 	rig_runtime_end(&rt);
+	/* One came through the inbox: the blocker. */
+	return rig_get(&batch) - 1;
+}
+
+/* The other worker finds as many when it comes. */
+static void
+worker_takes_its_share_of_the_inject_queue(void **state)
+{
+	assert_int_equal(taken_at_first(INJECT_TAKE_MIN),
+			 INJECT_TAKE_MIN / 2 + 1);
+}
+
+/* As it takes them before it knows, and after a blocker's turn. */
+static void
+worker_takes_few_of_those_that_take_long(void **state)
+{
+	assert_int_equal(taken_at_first(4 * INJECT_TAKE_MIN), INJECT_TAKE_MIN);
 }
 
 static int
@@ -1001,6 +1019,7 @@ main(void)
 		TEST(clock_is_read_more_often_where_something_is_timed),
 		TEST(intervals_tune_themselves_between_waits),
 		TEST(worker_takes_its_share_of_the_inject_queue),
+		TEST(worker_takes_few_of_those_that_take_long),
 		TEST(worker_takes_all_of_its_inbox_beside_a_full_queue),
 		TEST(worker_takes_some_of_the_inject_queue_beside_a_full_queue),
 		TEST(long_list_is_turned_between_turns),
