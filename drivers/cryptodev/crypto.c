@@ -9,7 +9,8 @@
  * finish operations in another order than it got them: so each is looked for in
  * the line, from the front, and is usually the first.
  *
- * C1 The device's functions are called under the source's lock only.
+ * C1 The device's functions are called under the source's lock only. A queue pair has
+ *    one source at a time, from its creation to the end of its fini.
  * C2 ops[0] to ops[done - 1] of a job are done, those up to ops[sent - 1] with the
  *    device, the others still to be given to it. All jobs in line together have
  *    `in_flight` with the device.
@@ -28,6 +29,7 @@
 #include <rte_malloc.h>
 
 #include "base/atomic.h"
+#include "base/claim.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/race.h"
@@ -38,6 +40,7 @@
 #define BURST 32
 
 struct weir_cryptoq {
+	struct claim claim; /* of what follows */
 	uint8_t dev;
 	uint16_t queue_pair;
 	unsigned int depth;
@@ -63,6 +66,8 @@ struct weir_crypto_job {
 	bool freed;	   /* by its user */
 	struct rte_crypto_op *ops[];
 };
+
+static struct claims claims = CLAIMS_INIT(claims);
 
 static void
 destroy(struct weir_crypto_job *job)
@@ -215,6 +220,7 @@ cryptoq_fini(void *priv)
 	}
 	while ((l = list_pop_front(&q->line)) != NULL)
 		destroy(container_of(l, struct weir_crypto_job, link));
+	claim_leave(&claims, &q->claim);
 }
 
 static const struct weir_source_ops cryptoq_ops = {
@@ -238,6 +244,7 @@ weir_cryptoq_create(struct weir_runtime *rt, uint8_t dev, uint16_t queue_pair,
 		    void (*release)(struct rte_crypto_op *op))
 {
 	struct weir_cryptoq *q;
+	bool has_it;
 
 	if (depth == 0 || depth > WEIR_CRYPTO_OPS_MAX || release == NULL ||
 	    !queue_pair_exists(dev, queue_pair)) {
@@ -248,13 +255,19 @@ weir_cryptoq_create(struct weir_runtime *rt, uint8_t dev, uint16_t queue_pair,
 	if (q == NULL)
 		return NULL;
 	weir_source_lock(q);
+	list_init(&q->line);
+	has_it = claim_take(&claims, &q->claim,
+			    claim_of_queue(dev, queue_pair)); /* C1 */
 	q->dev = dev;
 	q->queue_pair = queue_pair;
 	q->depth = depth;
 	q->release = release;
-	list_init(&q->line);
 	weir_source_unlock(q);
-	return q;
+	if (has_it)
+		return q;
+	weir_source_free(q);
+	rte_errno = EBUSY;
+	return NULL;
 }
 
 void

@@ -46,9 +46,10 @@ struct weir_crypto_job;
  *                 calls nothing of the queue pair's, nor anything that makes,
  *                 frees, closes, alerts or moves a source.
  * @return NULL with rte_errno: EINVAL (no such queue pair, worker or depth; no
- * release), ENOMEM, ESHUTDOWN.
+ * release), EBUSY (queue pair is a source already, of whichever runtime), ENOMEM,
+ * ESHUTDOWN.
  *
- * Any thread. Once for a queue pair.
+ * Any thread.
  */
 WEIR_API struct weir_cryptoq *
 weir_cryptoq_create(struct weir_runtime *rt, uint8_t dev, uint16_t queue_pair,

@@ -7,7 +7,8 @@
  * takes them and no more than the channel's depth. It completes them in that
  * order, so what is completed next is the first in line that it was given.
  *
- * A1 The device's functions are called under the source's lock only.
+ * A1 The device's functions are called under the source's lock only. A channel has one
+ *    source at a time, from its creation to the end of its fini.
  * A2 copies[0] to copies[sent - 1] of a job were given to the device, and it
  *    refused some; those before `next` have their status, and so have the refused
  *    ones. `done` counts both. All jobs in line together have `in_flight` with
@@ -29,6 +30,7 @@
 #include <rte_malloc.h>
 
 #include "base/atomic.h"
+#include "base/claim.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/race.h"
@@ -41,6 +43,7 @@
 #define UNTOLD ((enum rte_dma_status_code)UINT8_MAX)
 
 struct weir_dmaq {
+	struct claim claim; /* of what follows */
 	int16_t dev;
 	uint16_t channel;
 	unsigned int depth;
@@ -69,6 +72,8 @@ struct weir_dma_job {
 	bool freed;	   /* by its user */
 	struct weir_dma_copy copies[];
 };
+
+static struct claims claims = CLAIMS_INIT(claims);
 
 static void
 destroy(struct weir_dma_job *job)
@@ -222,6 +227,7 @@ dmaq_fini(void *priv)
 	}
 	while ((l = list_pop_front(&q->line)) != NULL)
 		destroy(container_of(l, struct weir_dma_job, link));
+	claim_leave(&claims, &q->claim);
 }
 
 static const struct weir_source_ops dmaq_ops = {
@@ -246,6 +252,7 @@ weir_dmaq_create(struct weir_runtime *rt, int16_t dev, uint16_t channel,
 		 unsigned int worker, unsigned int depth)
 {
 	struct weir_dmaq *q;
+	bool has_it;
 
 	if (depth == 0 || depth > WEIR_DMA_COPIES_MAX ||
 	    !channel_exists(dev, channel)) {
@@ -256,12 +263,18 @@ weir_dmaq_create(struct weir_runtime *rt, int16_t dev, uint16_t channel,
 	if (q == NULL)
 		return NULL;
 	weir_source_lock(q);
+	list_init(&q->line);
+	has_it = claim_take(&claims, &q->claim,
+			    claim_of_queue((uint16_t)dev, channel)); /* A1 */
 	q->dev = dev;
 	q->channel = channel;
 	q->depth = depth;
-	list_init(&q->line);
 	weir_source_unlock(q);
-	return q;
+	if (has_it)
+		return q;
+	weir_source_free(q);
+	rte_errno = EBUSY;
+	return NULL;
 }
 
 void

@@ -49,10 +49,10 @@ struct weir_dma_copy {
  * @param worker  The home worker: it asks the device for what is done.
  * @param depth   Most copies that the device is given at a time, 1 to
  *                WEIR_DMA_COPIES_MAX.
- * @return NULL with rte_errno: EINVAL (no such channel, worker or depth), ENOMEM,
- * ESHUTDOWN.
+ * @return NULL with rte_errno: EINVAL (no such channel, worker or depth), EBUSY (channel
+ * is a source already, of whichever runtime), ENOMEM, ESHUTDOWN.
  *
- * Any thread. Once for a channel.
+ * Any thread.
  */
 WEIR_API struct weir_dmaq *
 weir_dmaq_create(struct weir_runtime *rt, int16_t dev, uint16_t channel,

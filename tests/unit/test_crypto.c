@@ -572,6 +572,30 @@ bad_arguments_are_refused(void **state)
 			 -EINVAL);
 }
 
+/* Two of them would take what is each other's. */
+static void
+queue_pair_has_one_source(void **state)
+{
+	struct work works[JOB_OPS] = { 0 };
+	struct weir_cryptoq *other;
+
+	need_device();
+	rte_errno = 0;
+	assert_null(weir_cryptoq_create(rig.rt, dev, 0, last_worker(), CAPACITY,
+					release));
+	assert_int_equal(rte_errno, EBUSY);
+	expect_good(spawn_runner(works, JOB_OPS, 1), JOB_OPS);
+	other = weir_cryptoq_create(rig.rt, dev, 1, last_worker(), CAPACITY,
+				    release);
+	assert_non_null(other);
+	weir_cryptoq_free(other);
+	weir_cryptoq_free(q);
+	q = weir_cryptoq_create(rig.rt, dev, 0, last_worker(), CAPACITY,
+				release);
+	assert_non_null(q);
+	expect_good(spawn_runner(works, JOB_OPS, 1), JOB_OPS);
+}
+
 /* AES-128-CBC: FIPS 197's key, NIST SP 800-38A, F.2.1, block 1. */
 static const uint8_t key[16] = {
 	0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6,
@@ -710,6 +734,7 @@ main(void)
 		TEST(queue_moves_and_workers_go_while_tasks_run, 2),
 		TESTS(job_is_of_one_task),
 		TEST(bad_arguments_are_refused, 2),
+		TESTS(queue_pair_has_one_source),
 		TEST(openssl_does_aes, 2),
 	};
 

@@ -605,6 +605,24 @@ bad_arguments_are_refused(void **state)
 			 -EINVAL);
 }
 
+/* Two of them would take what is each other's. */
+static void
+channel_has_one_source(void **state)
+{
+	struct weir_dma_copy c[COPIES];
+
+	need_device();
+	fill(c, COPIES);
+	rte_errno = 0;
+	assert_null(weir_dmaq_create(rig.rt, dev, 0, last_worker(), CAPACITY));
+	assert_int_equal(rte_errno, EBUSY);
+	expect_good(spawn_runner(c, COPIES, 1), COPIES);
+	weir_dmaq_free(q);
+	q = weir_dmaq_create(rig.rt, dev, 0, last_worker(), CAPACITY);
+	assert_non_null(q);
+	expect_good(spawn_runner(c, COPIES, 1), COPIES);
+}
+
 #define BLOCK 512u
 
 /* The PMD itself: a thread of its makes the copies, by virtual addresses. */
@@ -668,6 +686,7 @@ main(void)
 		TEST(channel_moves_and_workers_go_while_tasks_run, 2),
 		TESTS(job_is_of_one_task),
 		TEST(bad_arguments_are_refused, 2),
+		TESTS(channel_has_one_source),
 		TESTS(skeleton_pmd_copies),
 	};
 
