@@ -35,6 +35,7 @@
 #include <weir_task.h>
 #include <weir_time.h>
 #include <weir_token.h>
+#include <weir_version.h>
 #include <weir_wait.h>
 #include <weir_wait_group.h>
 #include <weir_watch.h>

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "rig.h"
+#include "weir_version.h"
 
 #define HOLDERS 4
 #define ROUNDS 20000
@@ -30,6 +31,16 @@ atomic_int_operations_return_old_value(void **state)
 	assert_int_equal(atomic_u32_exchange(&a, 1, RELAXED), 12);
 	atomic_u32_add_owner(&a, 3);
 	assert_int_equal(atomic_u32_load(&a, RELAXED), 4);
+}
+
+static void
+version_is_that_of_the_headers(void **state)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d.%d.%d", WEIR_VERSION >> 16,
+		 WEIR_VERSION >> 8 & 0xff, WEIR_VERSION & 0xff);
+	assert_string_equal(weir_version(), text);
 }
 
 static void
@@ -286,6 +297,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_is_that_of_the_headers),
 		cmocka_unit_test(atomic_int_operations_return_old_value),
 		cmocka_unit_test(atomic_cas_tells_what_it_found),
 		cmocka_unit_test(atomic_ptr_holds_pointers),
