@@ -345,28 +345,49 @@ may_sleep(const struct options *o)
 	return false;
 }
 
+/* Who asked for a number is told when the port has another. */
+static void
+tell_descriptors(const struct port *port, const char *option, uint16_t asked,
+		 uint16_t n)
+{
+	if (n != asked && asked != DEFAULT_DESCRIPTORS)
+		error_line("warning: port %u (%s): --%s %u: it takes %u",
+			   port->id, port->name, option, asked, n);
+}
+
+static int
+port_adjust_descriptors(struct port *port, const struct options *o)
+{
+	int rc;
+
+	port->rxd = o->rxd;
+	port->txd = o->txd;
+	rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd, &port->txd);
+	if (rc < 0)
+		return refuse_port(port, "--rxd or --txd", rc);
+	tell_descriptors(port, "rxd", o->rxd, port->rxd);
+	tell_descriptors(port, "txd", o->txd, port->txd);
+	return STATUS_OK;
+}
+
 int
 ports_start(struct plan *plan, const struct options *o)
 {
 	struct port *port;
+	int rc = STATUS_OK;
 	unsigned int i;
-	int rc;
 
-	for (i = 0; i < plan->nb_ports; i++) {
+	for (i = 0; rc == STATUS_OK && i < plan->nb_ports; i++) {
 		port = &plan->ports[i];
 		/* What nobody receives is then there to be drained. */
 		if (port->loops)
 			port->nb_rxq =
 				RTE_MIN(RTE_MAX(port->nb_rxq, port->nb_txq),
 					port->max_rxq);
-		port->rxd = o->rxd;
-		port->txd = o->txd;
-		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd,
-						      &port->txd);
-		if (rc < 0)
-			return refuse_port(port, "--rxd or --txd", rc);
+		rc = port_adjust_descriptors(port, o);
 	}
-	rc = pools_create(plan, o);
+	if (rc == STATUS_OK)
+		rc = pools_create(plan, o);
 	for (i = 0; rc == STATUS_OK && i < plan->nb_ports; i++)
 		rc = port_start(&plan->ports[i], has_one_pool(plan),
 				may_sleep(o));

@@ -62,6 +62,20 @@ def not_promiscuous():
     check(account.forwarded > 0, testpmd.describe())
 
 
+def fewer_descriptors():
+    """It is said to who asked for more, and the port is used with what it has."""
+    for options, told in (((), False), (("--rxd", "512"), True)):
+        os.environ["WEIR_FAULT"] = "rte_eth_dev_adjust_nb_rx_tx_desc:2"
+        with Testpmd((*options, "--run-for", "0.1"), TWO_NULL, 2) as testpmd:
+            testpmd.wait_end(0)
+        line = WARNING + "port 1 (net_null1): --rxd 512: it takes 96"
+        check((line in testpmd.errors) == told and "fault" in testpmd.errors,
+              testpmd.describe())
+        check(told or not any(error.startswith(WARNING)
+                              for error in testpmd.errors), testpmd.describe())
+        Account(testpmd.lines).check_clean()
+
+
 def removed(mode):
     """It is found at a look every 100 ms, by what the device says alone. What only
     sends goes on with the other port."""
@@ -88,6 +102,7 @@ def main():
         tap.run(f"{function} fails", each_call, function)
     tap.run("a port that starts without interrupts only", polled_instead)
     tap.run("a port that may not be promiscuous", not_promiscuous)
+    tap.run("a port with fewer descriptors", fewer_descriptors)
     for mode in ("io", "txonly"):
         tap.run(f"a port that is removed, {mode}", removed, mode)
     tap.finish()

@@ -78,6 +78,9 @@ FAULT(int, -EIO, rte_eth_tx_queue_setup,
       (uint16_t port, uint16_t queue, uint16_t nb_desc, unsigned int socket,
        const struct rte_eth_txconf *conf),
       (port, queue, nb_desc, socket, conf))
+/* The port has fewer to receive with. */
+FAULT(int, (*rxd = 96, 0), rte_eth_dev_adjust_nb_rx_tx_desc,
+      (uint16_t port, uint16_t *rxd, uint16_t *txd), (port, rxd, txd))
 FAULT(int, -EIO, rte_eth_dev_start, (uint16_t port), (port))
 FAULT(int, -EPERM, rte_eth_promiscuous_enable, (uint16_t port), (port))
 FAULT(int, 1, rte_eth_dev_is_removed, (uint16_t port), (port))
