@@ -11,7 +11,8 @@
  *    others are polled: it is in one worker's epoll set at a time, and ethdev says
  *    to the second that all is well.
  * P3 Nobody waits for the mutex or for a source in a PMD's receive function, whose
- *    caller has a source. PMDs report link changes there too.
+ *    caller has a source, nor in a transmit function, whose caller may have one
+ *    (forward.c). PMDs report link changes there too.
  */
 
 /* For rte_eth_dev_conf_get(). */

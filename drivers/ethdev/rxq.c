@@ -29,6 +29,8 @@
 #include <rte_ethdev.h>
 
 #include "base/lock.h"
+#include "burst.h"
+#include "park/source_wait.h"
 #include "rxq.h"
 #include "weir_source_driver.h"
 
@@ -37,7 +39,7 @@
 
 static_assert(WEIR_BURST_MAX % RX_MULTIPLE == 0, "the largest is one");
 
-/* For rxq_recv(). */
+/* For a wait that begins. */
 static void
 note_stash(struct weir_rxq *rxq)
 {
@@ -230,7 +232,19 @@ int
 weir_rxq_recv(struct weir_context *ctx, struct weir_rxq *rxq,
 	      struct rte_mbuf **pkts, uint16_t n)
 {
+	struct weir_source *src = source_of(rxq);
+	int rc;
+
 	if (unlikely((uint16_t)(n - 1) >= WEIR_BURST_MAX))
 		return -EINVAL;
-	return rxq_recv(ctx, rxq, rxq->port, rxq->queue, pkts, n);
+	rc = source_wait_begin(ctx, src);
+	if (unlikely(rc < 0))
+		return rc;
+	if (unlikely(rc > 0))
+		return weir__rxq_recv_rare(ctx, rxq, pkts, n);
+	n = rx_burst(rxq->port, rxq->queue, pkts, n);
+	if (unlikely(n == 0))
+		return source_wait_arm(ctx, src);
+	source_wait_ready(ctx, src, n);
+	return n;
 }

@@ -142,7 +142,7 @@ weir__txq_hold_back(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 void
 weir_txq_send(struct weir_txq *txq, struct rte_mbuf **pkts, uint16_t n)
 {
-	txq_send(txq, txq->port, txq->queue, pkts, n);
+	txq_send(txq, pkts, n);
 }
 
 void

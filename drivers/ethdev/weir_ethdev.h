@@ -168,6 +168,10 @@ struct weir_forward {
  * It goes on until one of the first two ends the turn or the receive queue. It takes
  * some 4 KiB of stack.
  *
+ * Without f->change, the source of the receive queue is locked while packets are sent: what
+ * must not be done inside a receive function (see weir_port_gone()) must not be done
+ * inside this transmit function either, as ethdev's callbacks for sent packets are.
+ *
  * @return WEIR_PENDING; -errno as weir_rxq_recv(), but for -ENETDOWN, which is counted;
  * -EINVAL (f->burst). Never 0.
  *
@@ -189,7 +193,7 @@ weir_txq_stats_get(const struct weir_txq *txq, struct weir_txq_stats *stats);
  * is inside the PMD's receive function for that port.
  *
  * Any thread, but not from inside a receive function, as ethdev's callbacks for
- * received packets are.
+ * received packets are, nor from inside the transmit function of weir_forward().
  */
 WEIR_API void
 weir_port_gone(uint16_t port);

@@ -94,6 +94,13 @@ lock_is_held(const struct lock *l)
 	return atomic_u32_load(&l->held, RELAXED) != 0;
 }
 
+/* Of one's own: does anybody wait for it? */
+static inline bool
+lock_is_wanted(const struct lock *l)
+{
+	return atomic_u32_load(&l->waiting, RELAXED) != 0;
+}
+
 static inline void
 lock_acquire(struct lock *l)
 {

@@ -25,6 +25,20 @@ source_wait_begin(struct weir_context *ctx, struct weir_source *src)
 	return src->told != 0;
 }
 
+/*
+ * The wait is over, and the next one begins at once: with the lock, which need not be
+ * taken anew. False: it cannot, so the lock is to be released.
+ */
+static __rte_always_inline bool
+source_wait_next(struct weir_context *ctx, struct weir_source *src,
+		 uint32_t units)
+{
+	context_charge(ctx, units);
+	src->again = false;
+	return likely(!context_is_spent(ctx)) &&
+	       likely(!lock_is_wanted(&src->lock));
+}
+
 static __rte_always_inline void
 source_wait_ready(struct weir_context *ctx, struct weir_source *src,
 		  uint32_t units)

@@ -280,6 +280,80 @@ turns_end_with_their_budget(void **state)
 	assert_true(after.polls - before.polls >= 1000 / 128 + 1);
 }
 
+static uint16_t
+close_source(void *arg, struct rte_mbuf **pkts, uint16_t n)
+{
+	weir_source_close(weir_rxq_source(rxq), ESHUTDOWN);
+	return n;
+}
+
+/* What it is given is sent all the same. */
+static void
+change_may_close_the_source(void **state)
+{
+	struct weir_forward end = { 0 };
+	struct weir_join *join;
+	int rc;
+
+	open_queues();
+	arrive(0, 0, 10);
+	join = spawn_forwarder(4, close_source, NULL);
+	rc = rig_join(join, &end);
+	expect_sent(1, 0, 4);
+	free_queues();
+	assert_int_equal(rc, 0);
+	assert_int_equal(end.received, 4);
+	expect_sent(0, 4, 6);
+}
+
+/* Its turn has no end of its own. */
+static int
+forward_for_ever(struct weir_context *ctx, void *state)
+{
+	int rc;
+
+	weir_context_budget_suspend(ctx);
+	rc = weir_forward(ctx, state);
+	weir_context_budget_resume(ctx);
+	return rc == -ESHUTDOWN ? WEIR_DONE : rc;
+}
+
+static const struct weir_task_ops endless_ops = {
+	.name = "endless",
+	.state_size = sizeof(struct weir_forward),
+	.poll = forward_for_ever,
+	.result_size = sizeof(struct weir_forward),
+};
+
+/* Packets go round: the queue that it sends to is the one that it receives from. */
+static void
+who_closes_the_source_comes_between_bursts(void **state)
+{
+	struct weir_forward f = { .burst = 4 }, end = { 0 };
+	struct weir_txq_stats stats;
+	struct weir_join *join;
+	unsigned int i;
+	int rc;
+
+	rxq = weir_rxq_create(rig.rt, ports[0], 0, 0, 32);
+	txq = weir_txq_create(ports[0], 0, FOR_EVER);
+	assert_true(rxq != NULL && txq != NULL);
+	f.rxq = rxq;
+	f.txq = txq;
+	arrive(0, 0, 10);
+	join = weir_task_spawn(rig.rt, &endless_ops, &f, NULL);
+	rig_wait_until((weir_txq_stats_get(txq, &stats), stats.sent > 1000));
+	weir_source_close(weir_rxq_source(rxq), ESHUTDOWN);
+	rc = rig_join(join, &end);
+	weir_txq_stats_get(txq, &stats);
+	free_queues();
+	assert_int_equal(rc, 0);
+	assert_int_equal(end.received, stats.sent);
+	assert_int_equal(rte_ring_count(rings[0]), 10);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(take_sent(0), (end.received + i) % 10);
+}
+
 int
 main(void)
 {
@@ -293,6 +367,8 @@ main(void)
 		PORTS_TEST(second_one_is_refused, 1),
 		PORTS_TEST(full_port_holds_it_up, 1),
 		PORTS_TEST(turns_end_with_their_budget, 1),
+		PORTS_TEST(change_may_close_the_source, 1),
+		PORTS_TESTS(who_closes_the_source_comes_between_bursts),
 	};
 
 	return cmocka_run_group_tests(tests, ports_start, unit_eal_teardown);

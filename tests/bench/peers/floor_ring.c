@@ -3,10 +3,10 @@
 /*
  * No peer but a bound, as floor.c: what forwarding between two net_ring ports takes
  * when each port's queue may move to another worker at any time, and its task be
- * cancelled: a lock around each receive, a look at the task's state before a turn,
- * and a note behind it that it keeps the next one, since it only yields. Nothing
- * else is there: no queues of tasks, no budget, clock or counters but those of the
- * PMD. A turn goes on until a receive is in vain.
+ * cancelled: a lock around each turn, a look at the task's state before it, and a note
+ * behind it that it keeps the next one, since it only yields. Nothing else is there: no
+ * queues of tasks, no budget, clock or counters but those of the PMD. A turn goes on
+ * until a receive is in vain.
  *
  *	floor_ring [EAL options] -- BURSTS
  *
@@ -54,19 +54,6 @@ must(int rc, const char *what)
 		rte_exit(EXIT_FAILURE, "%s: %s\n", what, rte_strerror(-rc));
 }
 
-static inline uint16_t
-receive(uint16_t port, struct rte_mbuf **pkts)
-{
-	uint16_t n;
-
-	while (atomic_exchange_explicit(&streams[port].lock, 1,
-					memory_order_acquire) != 0)
-		;
-	n = rte_eth_rx_burst(port, 0, pkts, BURST);
-	atomic_store_explicit(&streams[port].lock, 0, memory_order_release);
-	return n;
-}
-
 static void
 take_turn(uint16_t port)
 {
@@ -74,9 +61,13 @@ take_turn(uint16_t port)
 	uint16_t n;
 
 	(void)atomic_load_explicit(&streams[port].state, memory_order_acquire);
-	while ((n = receive(port, pkts)) > 0)
+	while (atomic_exchange_explicit(&streams[port].lock, 1,
+					memory_order_acquire) != 0)
+		;
+	while ((n = rte_eth_rx_burst(port, 0, pkts, BURST)) > 0)
 		if (rte_eth_tx_burst(!port, 0, pkts, n) < n)
 			rte_exit(EXIT_FAILURE, "a ring is full\n");
+	atomic_store_explicit(&streams[port].lock, 0, memory_order_release);
 	atomic_store_explicit(&streams[port].kept, 1, memory_order_relaxed);
 }
 
