@@ -3,9 +3,10 @@
 /*
  * What does something cost that a forwarder has beside its packets?
  *
- *	overhead [EAL options with two ports] -- FORM SECONDS
+ *	overhead [EAL options with two ports] -- FORM SECONDS BUDGET
  *
- * One worker forwards between the two ports. FORM says what else there is:
+ * One worker forwards between the two ports, so many packets a turn. FORM says what else
+ * there is:
  *
  *	fd	a task that waits for a file descriptor which is never ready
  *	metrics	histograms, and a thread that reads all counts ten times a second
@@ -210,7 +211,7 @@ idle_fd_stop(struct idle_fd *idle)
 }
 
 static struct weir_runtime *
-runtime_create(bool histograms)
+runtime_create(bool histograms, unsigned int budget)
 {
 	struct weir_options options;
 	struct weir_runtime *rt;
@@ -218,6 +219,7 @@ runtime_create(bool histograms)
 	weir_options_init(&options);
 	options.nb_workers = 1;
 	options.histograms = histograms;
+	options.budget = budget;
 	rt = weir_runtime_create(&options);
 	must(rt != NULL, "no runtime");
 	return rt;
@@ -254,11 +256,11 @@ count(struct weir_runtime *rt, bool metrics, struct rate *rate)
 }
 
 static void
-take_turn(bool fd, bool metrics, struct rate *rate)
+take_turn(bool fd, bool metrics, unsigned int budget, struct rate *rate)
 {
 	struct weir_forward streams[PORTS];
 	struct idle_fd idle = { .raw = -1 };
-	struct weir_runtime *rt = runtime_create(metrics);
+	struct weir_runtime *rt = runtime_create(metrics, budget);
 	uint16_t i;
 
 	if (fd)
@@ -286,24 +288,25 @@ main(int argc, char **argv)
 	struct rate with = { 0 }, without = { 0 };
 	bool fd, metrics;
 	double seconds;
-	unsigned int turn;
+	unsigned int turn, budget;
 	int used;
 	uint16_t i;
 
 	used = rte_eal_init(argc, argv);
-	if (used < 0 || argc - used != 3)
+	if (used < 0 || argc - used != 4)
 		return 2;
 	fd = strcmp(argv[used + 1], "fd") == 0;
 	metrics = strcmp(argv[used + 1], "metrics") == 0;
 	seconds = strtod(argv[used + 2], NULL);
-	if ((!fd && !metrics) || !(seconds > 0) ||
+	budget = (unsigned int)strtoul(argv[used + 3], NULL, 10);
+	if ((!fd && !metrics) || !(seconds > 0) || budget == 0 ||
 	    rte_eth_dev_count_avail() != PORTS)
 		return 2;
 	ports_start();
 	for (turn = 0; with.seconds < seconds; turn++) {
 		depth = (1 + turn * PLACE_STEP % PLACES) * RTE_CACHE_LINE_SIZE;
-		take_turn(fd, metrics, &with);
-		take_turn(false, false, &without);
+		take_turn(fd, metrics, budget, &with);
+		take_turn(false, false, budget, &without);
 	}
 	printf("received %.4f Mpps, without %.4f Mpps\n", mpps(&with),
 	       mpps(&without));

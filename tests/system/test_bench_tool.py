@@ -131,7 +131,7 @@ def names_stand_for_scenarios():
     wanted = {f"forward_{p}_{m}_b{b}_w{w}" for p, m, b, w in itertools.product(
         ("null", "ring"), ("io", "macswap"), (1, 4, 32, 256), (1, 2))}
     equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)}
-          | {"forward_ring_full"})
+          | {"forward_ring_full", "counters_short_turns"})
     by_default = bench.parse_arguments([]).scenarios
     check("forward_null" in by_default and "idle_fd" in by_default
           and not set(matrix) & set(by_default), "not what runs by default")
