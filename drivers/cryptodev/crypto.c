@@ -45,6 +45,7 @@ struct weir_cryptoq {
 	uint16_t queue_pair;
 	unsigned int depth;
 	unsigned int in_flight;
+	unsigned int nb_done;  /* jobs */
 	struct list_link line; /* struct weir_crypto_job.link */
 	void (*release)(struct rte_crypto_op *op);
 };
@@ -92,6 +93,7 @@ finish(struct weir_crypto_job *job, unsigned int i)
 	if (job->done < job->n)
 		return false;
 	list_remove(&job->link);
+	q->nb_done++;
 	weir_source_place_wake(q, &job->waiter);
 	if (job->freed)
 		destroy(job);
@@ -144,8 +146,8 @@ send_line(struct weir_cryptoq *q)
 	}
 }
 
-/* Whose it is. Returns whether a job is done. */
-static bool
+/* Looks whose it is. */
+static void
 take_back(struct weir_cryptoq *q, struct rte_crypto_op *op)
 {
 	struct weir_crypto_job *job;
@@ -155,40 +157,41 @@ take_back(struct weir_cryptoq *q, struct rte_crypto_op *op)
 	for (l = q->line.next; l != &q->line; l = l->next) {
 		job = container_of(l, struct weir_crypto_job, link);
 		for (i = job->done; i < job->sent; i++)
-			if (job->ops[i] == op)
-				return finish(job, i);
+			if (job->ops[i] == op) {
+				finish(job, i);
+				return;
+			}
 	}
 	WEIR_ASSERT(false, "C1: an operation that was not given");
-	return false;
 }
 
-/* Takes what the device has done. Returns how many jobs that completes. */
-static unsigned int
+/* Takes what the device has done. */
+static void
 receive(struct weir_cryptoq *q)
 {
 	struct rte_crypto_op *ops[BURST];
-	unsigned int i, n, jobs = 0;
+	unsigned int i, n;
 
 	do {
 		n = rte_cryptodev_dequeue_burst(q->dev, q->queue_pair, ops,
 						BURST);
 		q->in_flight -= n;
 		for (i = 0; i < n; i++)
-			jobs += take_back(q, ops[i]);
+			take_back(q, ops[i]);
 	} while (n == BURST);
-	return jobs;
 }
 
 static int
 cryptoq_poll(void *priv)
 {
 	struct weir_cryptoq *q = priv;
-	unsigned int jobs;
+	unsigned int before = q->nb_done;
 
-	jobs = receive(q);
+	receive(q);
 	send_line(q);
 	/* Some PMDs are done when they have it. */
-	return (int)(jobs + receive(q));
+	receive(q);
+	return (int)(q->nb_done - before);
 }
 
 static void

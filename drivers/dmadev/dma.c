@@ -49,6 +49,7 @@ struct weir_dmaq {
 	unsigned int depth;
 	unsigned int in_flight;
 	bool unsubmitted;      /* some of those */
+	unsigned int nb_done;  /* jobs */
 	struct list_link line; /* struct weir_dma_job.link */
 };
 
@@ -92,6 +93,7 @@ finish(struct weir_dma_job *job, unsigned int i,
 	if (++job->done < job->n)
 		return false;
 	list_remove(&job->link);
+	job->q->nb_done++;
 	weir_source_place_wake(job->q, &job->waiter);
 	if (job->freed) {
 		if (job->release != NULL)
@@ -148,8 +150,8 @@ send_line(struct weir_dmaq *q)
 		submit(q);
 }
 
-/* The next that the device has completed. True if its job is done. */
-static bool
+/* The next that the device has completed. */
+static void
 take_back(struct weir_dmaq *q, enum rte_dma_status_code status)
 {
 	struct weir_dma_job *job;
@@ -161,19 +163,20 @@ take_back(struct weir_dmaq *q, enum rte_dma_status_code status)
 		while (job->next < job->sent &&
 		       job->copies[job->next].status != UNTOLD)
 			job->next++;
-		if (job->next < job->sent)
-			return finish(job, job->next++, status);
+		if (job->next < job->sent) {
+			finish(job, job->next++, status);
+			return;
+		}
 	}
 	WEIR_ASSERT(false, "A1: a copy that was not given");
-	return false;
 }
 
-/* Takes what the device has done. Returns how many jobs that completes. */
-static unsigned int
+/* Takes what the device has done. */
+static void
 receive(struct weir_dmaq *q)
 {
 	enum rte_dma_status_code status[BURST];
-	unsigned int i, n, jobs = 0;
+	unsigned int i, n;
 	uint16_t last;
 
 	do {
@@ -181,20 +184,19 @@ receive(struct weir_dmaq *q)
 					     status);
 		q->in_flight -= n;
 		for (i = 0; i < n; i++)
-			jobs += take_back(q, status[i]);
+			take_back(q, status[i]);
 	} while (n == BURST);
-	return jobs;
 }
 
 static int
 dmaq_poll(void *priv)
 {
 	struct weir_dmaq *q = priv;
-	unsigned int jobs;
+	unsigned int before = q->nb_done;
 
-	jobs = receive(q);
+	receive(q);
 	send_line(q);
-	return (int)jobs;
+	return (int)(q->nb_done - before);
 }
 
 static void

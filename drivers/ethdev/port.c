@@ -12,7 +12,7 @@
  *    to the second that all is well.
  * P3 Nobody waits for the mutex or for a source in a PMD's receive function, whose
  *    caller has a source, nor in a transmit function, whose caller may have one
- *    (forward.c). PMDs report link changes there too.
+ *    (forward.c). PMDs report events there too.
  */
 
 /* For rte_eth_dev_conf_get(). */
@@ -49,14 +49,10 @@ tell(uint16_t port, int error, bool close)
 	pthread_mutex_unlock(&mutex);
 }
 
-static int
-on_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+static void
+tell_gone(void *port)
 {
-	RTE_SET_USED(event);
-	RTE_SET_USED(arg);
-	RTE_SET_USED(ret);
-	weir_port_gone(port);
-	return 0;
+	weir_port_gone((uint16_t)(uintptr_t)port);
 }
 
 static void
@@ -65,22 +61,39 @@ tell_down(void *port)
 	weir_port_link((uint16_t)(uintptr_t)port, false);
 }
 
+/* P3. Without memory for the alarm it goes untold. */
+static void
+tell_outside(void (*tell_of)(void *port), uint16_t port)
+{
+	void *arg = (void *)(uintptr_t)port;
+
+	if (weir_worker_current() != WEIR_WORKER_NONE)
+		rte_eal_alarm_set(1, tell_of, arg);
+	else
+		tell_of(arg);
+}
+
+static int
+on_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+{
+	RTE_SET_USED(event);
+	RTE_SET_USED(arg);
+	RTE_SET_USED(ret);
+	tell_outside(tell_gone, port);
+	return 0;
+}
+
 static int
 on_link(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
 	struct rte_eth_link link;
 
 	RTE_SET_USED(event);
+	RTE_SET_USED(arg);
 	RTE_SET_USED(ret);
-	arg = (void *)(uintptr_t)port;
-	if (rte_eth_link_get_nowait(port, &link) != 0 ||
-	    link.link_status == RTE_ETH_LINK_UP)
-		return 0;
-	/* P3. Without memory for the alarm it goes untold. */
-	if (weir_worker_current() != WEIR_WORKER_NONE)
-		rte_eal_alarm_set(1, tell_down, arg);
-	else
-		tell_down(arg);
+	if (rte_eth_link_get_nowait(port, &link) == 0 &&
+	    link.link_status != RTE_ETH_LINK_UP)
+		tell_outside(tell_down, port);
 	return 0;
 }
 

@@ -11,6 +11,17 @@
 
 #define MBUFS 4095
 
+/*
+ * What a PMD calls when its device reports something. ethdev has these for
+ * drivers, whose headers are not installed.
+ */
+struct rte_eth_dev;
+struct rte_eth_dev *
+rte_eth_dev_get_by_name(const char *name);
+int
+rte_eth_dev_callback_process(struct rte_eth_dev *dev,
+			     enum rte_eth_event_type event, void *ret);
+
 struct rte_mempool *pool;
 uint16_t ports[PORTS];
 struct rte_ring *rings[PORTS];
@@ -151,6 +162,16 @@ expect_sent(unsigned int i, uint32_t first, unsigned int n)
 {
 	for (; n > 0; n--)
 		assert_int_equal(take_sent(i), first++);
+}
+
+void
+ports_report(uint16_t port, enum rte_eth_event_type event)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	assert_int_equal(rte_eth_dev_get_name_by_port(port, name), 0);
+	rte_eth_dev_callback_process(rte_eth_dev_get_by_name(name), event,
+				     NULL);
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include "unit.h"
 
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
@@ -92,6 +93,9 @@ take_sent(unsigned int i);
 /* A task waits for the queue: it is polled then, and not else. */
 void
 wait_until_polled(struct weir_rxq *rxq);
+/* The PMD of a port reports an event. */
+void
+ports_report(uint16_t port, enum rte_eth_event_type event);
 /* The next n packets that port i has sent are first, first + 1, ... */
 void
 expect_sent(unsigned int i, uint32_t first, unsigned int n);

@@ -286,6 +286,28 @@ refused_operation_is_told_and_holds_nobody_up(void **state)
 			 RTE_CRYPTO_OP_STATUS_INVALID_SESSION);
 }
 
+/* A poll has found something if a job ends by what the device refuses. */
+static void
+refused_last_operation_is_an_event(void **state)
+{
+	struct work works[5] = { 0 };
+	struct weir_source_stats stats;
+	struct weir_join *join;
+
+	need_device();
+	weir_cryptoq_free(q);
+	q = weir_cryptoq_create(rig.rt, dev, 0, last_worker(), 4, release);
+	assert_non_null(q);
+	works[4].bad = true;
+	rig_set(&device.stopped, 1);
+	join = spawn_runner(works, 5, 1);
+	rig_wait_until(rig_get(&weir_cryptoq_source(q)->armed) == 1);
+	rig_set(&device.stopped, 0);
+	expect_good(join, 4);
+	rig_wait_until((weir_source_stats_get(weir_cryptoq_source(q), &stats),
+			stats.events == 1));
+}
+
 #define TASKS 12
 
 /* Whatever the order in which the device is done. */
@@ -724,6 +746,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TESTS(operations_are_done_and_their_errors_told),
 		TESTS(refused_operation_is_told_and_holds_nobody_up),
+		TESTS(refused_last_operation_is_an_event),
 		TESTS(operations_come_back_to_their_job),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),

@@ -359,6 +359,26 @@ full_device_keeps_jobs_in_line(void **state)
 	}
 }
 
+/* A poll has found something if a job ends by what the device refuses. */
+static void
+refused_last_copy_is_an_event(void **state)
+{
+	struct weir_source_stats stats;
+	struct weir_join *join;
+
+	need_device();
+	open_queue(4);
+	fill(copies[0], 5);
+	copies[0][4].length = LENGTH_REFUSED;
+	rig_set(&device.stopped, 1);
+	join = spawn_runner(copies[0], 5, 1);
+	rig_wait_until(rig_get(&weir_dmaq_source(q)->armed) == 1);
+	rig_set(&device.stopped, 0);
+	expect_good(join, 4);
+	rig_wait_until((weir_source_stats_get(weir_dmaq_source(q), &stats),
+			stats.events == 1));
+}
+
 /* Nothing else is given to the channel meanwhile, which would submit again. */
 static void
 submit_that_fails_is_repeated(void **state)
@@ -674,6 +694,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TESTS(errors_are_told_to_their_job),
+		TESTS(refused_last_copy_is_an_event),
 		TESTS(submit_that_fails_is_repeated),
 		TESTS(full_device_keeps_jobs_in_line),
 		TESTS(cancelled_job_is_released_when_the_device_is_done),

@@ -280,6 +280,66 @@ turns_end_with_their_budget(void **state)
 	assert_true(after.polls - before.polls >= 1000 / 128 + 1);
 }
 
+static eth_tx_burst_t tx_any;
+static struct atomic_u32 reports; /* that are still to come */
+static struct atomic_u32 downs;	  /* that the task was told of */
+
+/* Finds, while it sends, that the link it received from is down. */
+static uint16_t
+tx_that_reports(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	if (rig_get(&reports) > 0) {
+		rig_set(&reports, rig_get(&reports) - 1);
+		ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	}
+	return tx_any(queue, pkts, n);
+}
+
+static int
+forward_and_tell(struct weir_context *ctx, void *state)
+{
+	struct weir_forward *f = state;
+	int rc = weir_forward(ctx, f);
+
+	rig_set(&downs, (uint32_t)f->link_downs);
+	return rc == -ESHUTDOWN ? WEIR_DONE : rc;
+}
+
+static const struct weir_task_ops telling_ops = {
+	.name = "telling",
+	.state_size = sizeof(struct weir_forward),
+	.poll = forward_and_tell,
+};
+
+/* port.c, P3: it has the source of the port. */
+static void
+link_event_may_come_from_inside_the_transmit_function(void **state)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports[1]];
+	struct weir_forward f = { .burst = 32 };
+	struct weir_join *join;
+	int rc;
+
+	assert_int_equal(rte_eth_dev_set_link_down(ports[0]), 0);
+	tx_any = ops->tx_pkt_burst;
+	ops->tx_pkt_burst = tx_that_reports;
+	rig_set(&reports, 1);
+	rig_set(&downs, 0);
+	open_queues();
+	f.rxq = rxq;
+	f.txq = txq;
+	arrive(0, 0, 10);
+	join = weir_task_spawn(rig.rt, &telling_ops, &f, NULL);
+	rig_wait_until(rig_get(&downs) == 1);
+	weir_source_close(weir_rxq_source(rxq), ESHUTDOWN);
+	rc = rig_join(join, NULL);
+	ops->tx_pkt_burst = tx_any;
+	expect_sent(1, 0, 10);
+	free_queues();
+	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
+	assert_int_equal(rc, 0);
+}
+
 static uint16_t
 close_source(void *arg, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -367,6 +427,8 @@ main(void)
 		PORTS_TEST(second_one_is_refused, 1),
 		PORTS_TEST(full_port_holds_it_up, 1),
 		PORTS_TEST(turns_end_with_their_budget, 1),
+		PORTS_TESTS(
+			link_event_may_come_from_inside_the_transmit_function),
 		PORTS_TEST(change_may_close_the_source, 1),
 		PORTS_TESTS(who_closes_the_source_comes_between_bursts),
 	};

@@ -20,27 +20,6 @@
 #define EVENTS 20u
 #define FEW 64u /* mbufs of a pool that runs empty */
 
-/*
- * What a PMD calls when its device reports something. ethdev has these for
- * drivers, whose headers are not installed.
- */
-struct rte_eth_dev;
-struct rte_eth_dev *
-rte_eth_dev_get_by_name(const char *name);
-int
-rte_eth_dev_callback_process(struct rte_eth_dev *dev,
-			     enum rte_eth_event_type event, void *ret);
-
-static void
-report(uint16_t port, enum rte_eth_event_type event)
-{
-	char name[RTE_ETH_NAME_MAX_LEN];
-
-	assert_int_equal(rte_eth_dev_get_name_by_port(port, name), 0);
-	rte_eth_dev_callback_process(rte_eth_dev_get_by_name(name), event,
-				     NULL);
-}
-
 static struct atomic_u32 downs; /* that tasks were told of */
 
 /* Frees what it receives until it has enough, or there is an error. */
@@ -104,14 +83,14 @@ removal_event_ends_the_queues_of_the_port(void **state)
 	struct weir_join *ends = spawn_drain(gone, &taken[0], 1);
 	struct weir_join *goes_on = spawn_drain(stays, &taken[1], 1);
 
-	report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+	ports_report(ports[0], RTE_ETH_EVENT_INTR_RMV);
 	assert_int_equal(rig_join(ends, NULL), -ENODEV);
 	arrive(1, 0, 1);
 	assert_int_equal(rig_join(goes_on, NULL), 0);
 	weir_rxq_free(gone);
 	weir_rxq_free(stays);
 	/* Nobody is told any more. */
-	report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+	ports_report(ports[0], RTE_ETH_EVENT_INTR_RMV);
 }
 
 static void
@@ -124,10 +103,10 @@ link_event_tells_the_queues_of_the_port(void **state)
 	rig_set(&downs, 0);
 	/* Down twice, of which the task may see one, and up. */
 	assert_int_equal(rte_eth_dev_set_link_down(ports[0]), 0);
-	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
-	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
 	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
-	report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+	ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
 	arrive(0, 0, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_in_range(rig_get(&downs), 1, 2);
@@ -146,7 +125,7 @@ rx_that_reports(void *queue, struct rte_mbuf **pkts, uint16_t n)
 
 	if (told < 2 && rig_get(&reports) == told && in_task == (told == 0)) {
 		rig_add(&reports, 1);
-		report(ports[0], RTE_ETH_EVENT_INTR_LSC);
+		ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
 	}
 	return rx_any(queue, pkts, n);
 }
@@ -175,11 +154,52 @@ link_event_may_come_from_inside_the_receive_function(void **state)
 	assert_int_equal(rte_eth_dev_set_link_up(ports[0]), 0);
 }
 
+static struct atomic_u32
+	goes; /* the next that receives finds that the port is gone */
+
+static uint16_t
+rx_that_goes(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	if (rig_get(&goes)) {
+		rig_set(&goes, 0);
+		ports_report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+	}
+	return rx_any(queue, pkts, n);
+}
+
+/* The same of a removal, found by the task and by its worker. */
+static void
+removal_event_may_come_from_inside_the_receive_function(void **state)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[ports[0]];
+	struct atomic_u32 taken = { 0 };
+	struct weir_join *join;
+	struct weir_rxq *rxq;
+	unsigned int i;
+	int rc;
+
+	rx_any = ops->rx_pkt_burst;
+	ops->rx_pkt_burst = rx_that_goes;
+	for (i = 0; i < 2; i++) {
+		rig_set(&goes, i == 0);
+		rxq = open_rxq(ports[0]);
+		join = spawn_drain(rxq, &taken, 1);
+		if (i == 1) {
+			wait_until_polled(rxq);
+			rig_set(&goes, 1);
+		}
+		rc = rig_join(join, NULL);
+		weir_rxq_free(rxq);
+		assert_int_equal(rc, -ENODEV);
+	}
+	ops->rx_pkt_burst = rx_any;
+}
+
 static void *
 report_removals(void *over)
 {
 	while (!rig_get(over)) {
-		report(ports[0], RTE_ETH_EVENT_INTR_RMV);
+		ports_report(ports[0], RTE_ETH_EVENT_INTR_RMV);
 		sched_yield();
 	}
 	return NULL;
@@ -249,7 +269,7 @@ port_is_removed_under_traffic(void **state)
 		rxq = open_rxq(port);
 		join = spawn_drain(rxq, &taken, UINT32_MAX);
 		rig_wait_until(rig_get(&taken) > 10 * BURST);
-		report(port, RTE_ETH_EVENT_INTR_RMV);
+		ports_report(port, RTE_ETH_EVENT_INTR_RMV);
 		assert_int_equal(rig_join(join, NULL), -ENODEV);
 		/* What had been received was given out before the end. */
 		assert_int_equal(rte_eth_stats_get(port, &stats), 0);
@@ -300,6 +320,8 @@ main(void)
 		PORTS_TESTS(link_event_tells_the_queues_of_the_port),
 		PORTS_TESTS(
 			link_event_may_come_from_inside_the_receive_function),
+		PORTS_TESTS(
+			removal_event_may_come_from_inside_the_receive_function),
 		PORTS_TEST(removal_event_never_meets_a_freed_queue, 2),
 		PORTS_TEST(port_is_removed_under_traffic, 2),
 		PORTS_TEST(queue_whose_pool_ran_empty_comes_back, 2),
