@@ -356,6 +356,7 @@ weir_recv_burst(struct weir_context *ctx, struct weir_receiver *receiver,
 {
 	if (unlikely(n == 0))
 		return -EINVAL;
+	wait_check(ctx, wait);
 	if (looks_later(ctx, channel_of(receiver), wait))
 		return context_look_behind_next(ctx);
 	n = RTE_MIN(n, (uint32_t)INT32_MAX);
@@ -368,6 +369,7 @@ weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 {
 	struct channel *c = channel_of(receiver);
 
+	wait_check(ctx, wait);
 	if (looks_later(ctx, c, wait))
 		return context_look_behind_next(ctx);
 	if (likely(recv_alone(ctx, c, value, wait)))

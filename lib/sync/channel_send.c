@@ -256,6 +256,7 @@ weir_send(struct weir_context *ctx, struct weir_sender *sender,
 {
 	struct channel *c = channel_of(sender);
 
+	wait_check(ctx, wait);
 	if (likely(send_alone(ctx, c, value, wait)))
 		return 0;
 	return send_one(ctx, c, value, wait);

@@ -250,6 +250,7 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 	struct wait *w = (struct wait *)wait;
 	uint64_t word;
 
+	wait_check(ctx, wait);
 	/* A task that need not get in line: no registers are saved for it. */
 	if (likely(ctx != NULL && wait_is_idle(wait) &&
 		   !context_is_spent(ctx))) {

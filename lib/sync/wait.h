@@ -127,6 +127,13 @@ wait_is_of(const struct wait *w, const struct task *t)
 	       (uintptr_t)t;
 }
 
+/* For who looks at the wait before wait_enter() does. ctx: NULL for a plain thread. */
+static inline void
+wait_check(const struct weir_context *ctx, const struct weir_wait *wait)
+{
+	WEIR_ASSERT(ctx == NULL || wait != NULL, WAIT_RULE);
+}
+
 /* Is it in no line, and was it given nothing? */
 static inline bool
 wait_is_idle(const struct weir_wait *wait)
@@ -196,7 +203,7 @@ wait_begin_at(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
 {
 	const struct wait *w = (const struct wait *)wait;
 
-	WEIR_ASSERT(ctx == NULL || wait != NULL, WAIT_RULE);
+	wait_check(ctx, wait);
 	/* In another line, `place` may be written by who grants. */
 	if (ctx != NULL && w->awaited == &s->awaited && w->place != place) {
 		*rc = -EBUSY;

@@ -19,8 +19,10 @@
 #include <rte_log.h>
 
 #include "rig.h"
+#include "weir_channel.h"
 #include "weir_fd.h"
 #include "weir_null.h"
+#include "weir_oneshot.h"
 
 static __thread jmp_buf *behind_call;
 static __thread const char *broken;
@@ -265,16 +267,29 @@ static struct {
 	struct weir_semaphore semaphore;
 	struct weir_watch watch;
 	struct weir_watch_receiver receiver;
-	const char *said[2];
+	struct weir_sender *tx;
+	struct weir_receiver *rx;
+	struct weir_oneshot_rx *oneshot;
+	const char *said[6];
 } waitless;
 
 static int
 wait_without_wait(struct weir_context *ctx, void *state)
 {
+	void *value = NULL;
+
 	waitless.said[0] = rule_broken_by(
 		weir_semaphore_acquire(ctx, &waitless.semaphore, 1, NULL));
 	waitless.said[1] = rule_broken_by(weir_watch_changed(
 		ctx, &waitless.watch, &waitless.receiver, NULL));
+	waitless.said[2] =
+		rule_broken_by(weir_send(ctx, waitless.tx, &value, NULL));
+	waitless.said[3] =
+		rule_broken_by(weir_recv(ctx, waitless.rx, &value, NULL));
+	waitless.said[4] = rule_broken_by(
+		weir_recv_burst(ctx, waitless.rx, &value, 1, NULL));
+	waitless.said[5] = rule_broken_by(
+		weir_oneshot_recv(ctx, waitless.oneshot, &value, NULL));
 	return WEIR_DONE;
 }
 
@@ -287,6 +302,8 @@ task_that_waits_gives_a_wait(void **state)
 	};
 	const char *const rule =
 		"wait: who has a context gives a struct weir_wait";
+	struct weir_oneshot_tx *oneshot;
+	unsigned int i;
 	int value = 0;
 
 	skip_without_asserts();
@@ -295,11 +312,21 @@ task_that_waits_gives_a_wait(void **state)
 	assert_int_equal(
 		weir_watch_init(&waitless.watch, &value, sizeof(value)), 0);
 	weir_watch_subscribe(&waitless.watch, &waitless.receiver);
+	assert_int_equal(weir_channel_create(4, sizeof(void *), NULL,
+					     &waitless.tx, &waitless.rx),
+			 0);
+	assert_int_equal(weir_oneshot_create(rig.rt, sizeof(void *), NULL,
+					     &oneshot, &waitless.oneshot),
+			 0);
 	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, NULL, NULL), 0);
-	assert_non_null(waitless.said[0]);
-	assert_string_equal(waitless.said[0], rule);
-	assert_non_null(waitless.said[1]);
-	assert_string_equal(waitless.said[1], rule);
+	for (i = 0; i < RTE_DIM(waitless.said); i++) {
+		assert_non_null(waitless.said[i]);
+		assert_string_equal(waitless.said[i], rule);
+	}
+	weir_sender_drop(waitless.tx);
+	weir_receiver_drop(waitless.rx);
+	weir_oneshot_tx_drop(oneshot);
+	weir_oneshot_rx_drop(waitless.oneshot);
 	weir_watch_fini(&waitless.watch);
 	weir_semaphore_fini(&waitless.semaphore);
 }
