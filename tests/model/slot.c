@@ -129,7 +129,8 @@ MODEL(slot_recall_refused, "there is no membarrier any more", 3, 3)
 	model_thread("rescuer", recall, NULL);
 	run(slot_swap_owner(slot, make_task()));
 	model_join_all();
-	/* If there was something to recall, nobody tries again. */
-	model_check(!slot_is_full_any(slot) || weir__slot_recall(slot) == NULL);
+	/* Once there was something to recall nobody tries again. */
+	model_check(weir__slot_recall(slot) == NULL);
+	model_check(!slot_is_full_any(slot) && slot_peek_owner(slot) != NULL);
 	end();
 }
