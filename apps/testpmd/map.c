@@ -80,7 +80,6 @@ complete_cpus(struct weir_lcore_map_lcore *lcore, unsigned int *cpus)
 			cpus[lcore->nb_cpus++] = cpu;
 }
 
-/* Lcores that EAL does not have are refused elsewhere. */
 static void
 view_lcores(struct view *v, const struct weir_lcore_map *map,
 	    const struct options *o)
@@ -91,8 +90,6 @@ view_lcores(struct view *v, const struct weir_lcore_map *map,
 
 	v->map.lcores = v->lcores;
 	for (i = 0; i < map->nb_lcores; i++) {
-		if (!rte_lcore_is_enabled(map->lcores[i].lcore))
-			continue;
 		lcore = &v->lcores[v->map.nb_lcores];
 		*lcore = map->lcores[i];
 		has_main |= lcore->main;
@@ -193,6 +190,18 @@ note_finding(void *arg, const struct weir_lcore_map_finding *f)
 		error_line("warning: %s (%s)", f->text, f->rule);
 }
 
+/* Of others the machine has nothing to say. */
+static bool
+has_eals_lcores_only(const struct weir_lcore_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nb_lcores; i++)
+		if (!rte_lcore_is_enabled(map->lcores[i].lcore))
+			return false;
+	return true;
+}
+
 /* Warnings are for a map that is used: they come when all else is well. */
 static int
 check(const struct weir_lcore_map *map, const struct options *o,
@@ -200,9 +209,12 @@ check(const struct weir_lcore_map *map, const struct options *o,
       char *error, size_t size)
 {
 	struct findings findings = { error, size, print };
-	struct view *v = calloc(1, sizeof(*v));
+	struct view *v;
 	int rc;
 
+	if (!has_eals_lcores_only(map))
+		return weir_lcore_map_match(map, error, size);
+	v = calloc(1, sizeof(*v));
 	if (v == NULL) {
 		snprintf(error, size, "no memory to check it");
 		return -ENOMEM;

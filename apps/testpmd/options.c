@@ -313,7 +313,9 @@ static const struct option_def option_defs[] = {
 	{ "nb-cores", "N", parse_nb_cores,
 	  "workers, one an lcore; default: those of --config or\n"
 	  "--map, or else every EAL worker lcore" },
-	{ "rxq", "N", parse_rxq, "receive queues a port; default 1" },
+	{ "rxq", "N", parse_rxq,
+	  "receive queues a port; default: those of --config or\n"
+	  "--map, or else 1" },
 	{ "txq", "N", parse_txq,
 	  "transmit queues a port; default: as many as receive\n"
 	  "queues that send to it" },

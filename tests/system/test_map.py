@@ -210,6 +210,7 @@ BAD_CHANGES = (
      "not have (node-unknown)"),
     ("(0,0,0),(1,0,1)", "lcore 0: is the main lcore"),
     ("(0,0,9),(1,0,1)", "lcore 9: is not among EAL's lcores"),
+    ("lcore 9 rx=0.0,1.0", "lcore 9: is not among EAL's lcores"),
     ("(0,0,4),(1,0,1)", "lcore 4: the runtime has no place for it"),
     ("lcore 1 spare\n", "the map has no worker: nothing would run (no-worker)"),
     ("", "the map has no worker"),

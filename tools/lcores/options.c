@@ -110,6 +110,20 @@ parse_svg(const char *name, const char *value, struct options *o)
 	return STATUS_OK;
 }
 
+/* DPDK's parser takes what is not there for 0. */
+static bool
+has_all_numbers(const char *word)
+{
+	bool digit = false;
+
+	for (; *word != '\0'; word++) {
+		if (!digit && (*word == ':' || *word == '.'))
+			return false;
+		digit = *word != ':' && *word != '.';
+	}
+	return digit;
+}
+
 /* The first `length` characters of the text, as EAL and sysfs write it. */
 static bool
 read_address(const char *text, size_t length, struct rte_pci_addr *address)
@@ -122,6 +136,7 @@ read_address(const char *text, size_t length, struct rte_pci_addr *address)
 	word[length] = '\0';
 	/* DPDK's parser would take signs, and numbers that no device has. */
 	return word[strspn(word, "0123456789abcdefABCDEF:.")] == '\0' &&
+	       has_all_numbers(word) &&
 	       rte_pci_addr_parse(word, address) == 0 &&
 	       address->domain <= DOMAIN_MAX && address->devid <= DEVICE_MAX &&
 	       address->function <= FUNCTION_MAX;

@@ -138,7 +138,8 @@ print_main(FILE *out, const struct plan *plan)
 	if (plan->nb_places == 1)
 		print_item(out, item, "the only CPU that is allowed\n");
 	else if (cpu->isolated || cpu->tick_free)
-		print_item(out, item, "all CPUs are isolated; the first\n");
+		print_item(out, item,
+			   "each CPU is isolated or has no tick; the first\n");
 	else
 		print_item(out, item,
 			   "the first CPU that the kernel uses too\n");
