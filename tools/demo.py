@@ -188,11 +188,12 @@ class Testpmd:
         # The statistics of the last moment are not part of the account.
         account = [line for line in lines if re.match(
             r"(port \d+: r|worker|average|unaccounted|weir-testpmd:)", line)]
-        last = LAST_LINE.match(lines[-1]) if lines else None
-        if last is None:
+        # Behind its last line it may name what is left.
+        totals = [m for m in map(LAST_LINE.match, lines) if m]
+        if not totals:
             raise Failure("weir-testpmd ends without an account: "
                           + " / ".join(lines[-4:]))
-        return account, [int(n) for n in last.groups()], status
+        return account, [int(n) for n in totals[-1].groups()], status
 
     def close(self):
         if self.process.poll() is None:

@@ -15,11 +15,11 @@ TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                      "tools")
 
 
-def start(*arguments, **kwargs):
+def start(*arguments, binary=None, **kwargs):
     return subprocess.Popen(
         [sys.executable, "-B", os.path.join(TOOLS, "demo.py"), *arguments,
-         sys.argv[1]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, **kwargs)
+         binary or sys.argv[1]], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
 
 
 def finish(process):
@@ -116,6 +116,33 @@ def no_start():
             "tools/demo: weir-testpmd has ended: "), f"stderr: {err}")
         left = traces(process.pid, folder)
         check(not left, f"left behind: {left}")
+
+
+# weir-testpmd, but for a task that it says it has left.
+LEAVES_ONE = """#!/bin/sh
+trap 'kill -TERM $pid' INT
+{binary} "$@" >{folder}/out &
+pid=$!
+tail -f --pid=$pid {folder}/out | sed -u 's/tasks left 0/tasks left 1/' &
+while kill -0 $pid 2>/dev/null; do wait $pid; done
+wait
+echo weir-testpmd: left: task 1 >&2
+exit 1
+"""
+
+
+def something_left():
+    """It is part of the account, whose last line is the demo's."""
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        binary = f"{folder}/weir-testpmd"
+        with open(binary, "w", encoding="ascii") as f:
+            f.write(LEAVES_ONE.format(binary=sys.argv[1], folder=folder))
+        os.chmod(binary, 0o755)
+        status, out, err = finish(start("--pcap", binary=binary))
+    check(status == 1 and not err, f"exit status {status}: {out} {err}")
+    check("  weir-testpmd: left: task 1" in out, f"{out}")
+    last = LAST_LINE.match(out[-1])
+    check(last and last.groups()[1:] == ("0", "1", "0"), out[-1])
 
 
 # The first time it tells that it was started, and waits for leave to go on.
@@ -224,6 +251,7 @@ def main():
         tap.run(f"ended by {number.name}", interrupted, number)
     tap.run("nobody reads what it says", nobody_reads)
     tap.run("weir-testpmd does not start", no_start)
+    tap.run("weir-testpmd leaves something", something_left)
     for command in ("add", "exec"):
         tap.run(f"ended while it tries ip netns {command}",
                 interrupted_while_it_tries, command)
