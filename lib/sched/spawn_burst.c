@@ -2,7 +2,7 @@
 
 /*
  * Tasks that are spawned in bursts: memory and queues are come to once for
- * many, as with packets. They run in the order in which they lie in the burst, so
+ * many, as with packets. They are queued in the order in which they lie in the burst, so
  * none of them goes through the LIFO slot.
  */
 

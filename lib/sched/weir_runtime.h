@@ -329,7 +329,8 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * build with asserts ends the program there. NULL is legal.
  *
  * Before rte_eal_cleanup(), which waits for the workers without end. While it is
- * called, no other call on the runtime may be under way but weir_runtime_block_on().
+ * called, no other call on the runtime may be under way, nor begin, but for a
+ * weir_runtime_block_on() whose task has been spawned.
  *
  * Any thread from which weir_runtime_shutdown() can be called; on the others it
  * does nothing, and a build with asserts ends the program.

@@ -151,8 +151,10 @@ weir_task_spawn_detached(struct weir_runtime *rt,
 			 const struct weir_spawn_attr *attr);
 
 /**
- * Starts n tasks of one kind at less cost than one by one. They run in order, as
- * far as one worker runs them, and none before others that are queued.
+ * Starts n tasks of one kind at less cost than one by one. They are queued in order, behind
+ * what is there; those that are bound to a worker run in it, unless that one retires or
+ * comes back meanwhile. Others do as long as they are in one queue: a full one passes a
+ * part on, and workers take from each other, and from what came from outside, in parts.
  *
  * @param states  n states of ops->state_size bytes each, one behind the other, which
  *                are copied; NULL: all zero.
