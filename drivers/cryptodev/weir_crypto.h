@@ -59,8 +59,8 @@ weir_cryptoq_create(struct weir_runtime *rt, uint8_t dev, uint16_t queue_pair,
 /**
  * Frees it. NULL is legal. Operations of freed jobs that the device still has are
  * waited for, up to a second, and released; what has not come by then stays the
- * device's. The queue pair can be a source again; after that, only once the device has
- * been stopped.
+ * device's. The queue pair can be a source again: at once if all have come, else
+ * once the device has been stopped.
  *
  * Any thread, once all jobs have been freed; before the device is stopped and
  * before the runtime is freed.

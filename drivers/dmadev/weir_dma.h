@@ -61,8 +61,8 @@ weir_dmaq_create(struct weir_runtime *rt, int16_t dev, uint16_t channel,
 /**
  * Frees it. NULL is legal. Copies of freed jobs that the device still has are
  * waited for, up to a second; jobs whose copies have not come by then are not
- * released, since the device may still write. The channel can be a source again; after
- * that, only once the device has been stopped.
+ * released, since the device may still write. The channel can be a source again: at once
+ * if all have come, else once the device has been stopped.
  *
  * Any thread, once all jobs have been freed; before the device is stopped and
  * before the runtime is freed.
