@@ -566,13 +566,13 @@ weir__rule_port_nodes(struct lcore_check *c)
 void
 weir__rule_port_caches(struct lcore_check *c)
 {
-	const struct weir_lcore_map_lcore *apart[2];
+	const struct weir_lcore_map_lcore *apart[2], *far_apart[2];
 	unsigned int port;
 
 	/* On other nodes they are in other caches as well. */
 	for (port = 0; port < RTE_DIM(c->nics); port++)
 		if (find_apart(c, port, place_cache, apart) &&
-		    !find_apart(c, port, place_node, apart))
+		    !find_apart(c, port, place_node, far_apart))
 			weir__lcore_found(c, -1, (int)port,
 					  "port %u has queues in several "
 					  "last-level caches, with lcores %u "

@@ -380,6 +380,9 @@ queues_of_a_port_that_are_apart_are_told(void **state)
 	       "port 0 has queues in several last-level caches, with lcores 1 "
 	       "and 2");
 	expect("(0,0,2),(0,1,3)", "", NULL);
+	/* Lcore 1 is on a node, and in no one cache. */
+	check("lcore 1 cpus=1-2 rx=0.0; lcore 3 rx=0.1; lcore 9 rx=0.2");
+	assert_non_null(strstr(texts, "with lcores 3 and 9"));
 	nics[0].node = -1;
 	expect("(0,0,3),(0,1,4)", "N port-nodes -1 0\n",
 	       "port 0 has queues on nodes 0 and 1, with lcores 3 and 4");
