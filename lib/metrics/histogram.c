@@ -91,14 +91,15 @@ weir_histogram_percentile(const struct weir_histogram *h, double percent)
 	rank = (uint64_t)exact;
 	if (rank == 0 || (double)rank < exact * (1 - 4 * DBL_EPSILON))
 		rank++;
-	for (i = 0; i < h->nb_buckets; i++) {
+	for (i = 0; i + 1 < h->nb_buckets; i++) {
 		seen += h->buckets[i];
-		if (seen >= h->count)
-			return h->max;
-		if (seen >= rank)
-			return weir__histogram_bound(i, h->precision);
+		/* `max` may be of a value that was not counted yet. */
+		if (seen >= rank || (seen > 0 && seen >= h->count))
+			return RTE_MIN(h->max,
+				       weir__histogram_bound(i, h->precision));
 	}
-	return h->max;
+	/* Whatever is larger than all buckets is in the last. */
+	return h->count > 0 ? h->max : 0;
 }
 
 int

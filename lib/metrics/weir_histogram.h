@@ -37,8 +37,8 @@ struct weir_histogram {
  *
  * @param percent  0 to 100; others are taken as the nearest of these.
  * @return The upper bound of the bucket that this value is in, so at most
- * 2^-precision too great and never too small; for the last bucket that is in
- * use, `max`. 0 for an empty histogram.
+ * 2^-precision too great and never too small, or `max` if that is less; for the last
+ * bucket of all, `max`. 0 for an empty histogram.
  *
  * Any thread.
  */

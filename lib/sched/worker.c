@@ -217,6 +217,8 @@ take_first(struct core *c)
 	const struct weir_runtime *rt = w->rt;
 	struct task *t = NULL;
 
+	/* A long list is turned round meanwhile: that is no part of its turn. */
+	c->recent = 0;
 	c->far_first = !c->far_first;
 	/* Else they would wait until some worker had nothing to do (G5). */
 	if (unlikely(atomic_u32_load(&rt->deserted, RELAXED) > 0) &&

@@ -12,6 +12,7 @@
 
 #include "base/rand.h"
 #include "metrics/histogram.h"
+#include "queue/inject.h"
 #include "rig.h"
 #include "task/stamp.h"
 
@@ -148,6 +149,26 @@ values_beyond_the_largest_are_kept_in_the_last_bucket(void **state)
 	assert_int_equal(weir_histogram_percentile(&copy, 33), 7);
 	/* Whatever is asked of that bucket, the greatest is known. */
 	assert_true(weir_histogram_percentile(&copy, 60) == UINT64_MAX);
+	free(h);
+}
+
+/* As whoever reads beside the writer may see it: `max` comes before the count. */
+static void
+greatest_that_is_not_counted_yet_is_no_percentile(void **state)
+{
+	struct weir_histogram copy;
+	struct histogram *h = histogram(4, 100000);
+
+	weir__histogram_read(h, &copy);
+	copy.max = 90000;
+	assert_int_equal(weir_histogram_percentile(&copy, 50), 0);
+	histogram_record(h, 100);
+	histogram_record(h, 101);
+	weir__histogram_read(h, &copy);
+	assert_int_equal(weir_histogram_percentile(&copy, 50), 101);
+	copy.max = 90000;
+	assert_in_range(weir_histogram_percentile(&copy, 50), 101, 108);
+	assert_in_range(weir_histogram_percentile(&copy, 100), 101, 108);
 	free(h);
 }
 
@@ -306,6 +327,68 @@ every_poll_is_timed(void **state)
 	assert_in_range(wake.max, 0, took + 10);
 }
 
+static struct atomic_u32 slow; /* the next look at the inject queue */
+
+unsigned int
+__real_weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
+unsigned int
+__wrap_weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n);
+
+unsigned int
+__wrap_weir__inject_pop(struct inject *q, struct task **tasks, unsigned int n)
+{
+	n = __real_weir__inject_pop(q, tasks, n);
+	if (n > 0 && rig_get(&slow)) {
+		rig_set(&slow, 0);
+		spin(rte_get_tsc_hz() / 2);
+	}
+	return n;
+}
+
+static struct atomic_u32 begun;
+static struct atomic_u32 going;
+
+/* There is always one. */
+static int
+spawn_the_next(struct weir_context *ctx, void *state)
+{
+	const struct weir_task_ops *ops = *(const struct weir_task_ops **)state;
+
+	rig_set(&begun, 1);
+	if (rig_get(&going))
+		weir_task_spawn_detached(weir_context_runtime(ctx), ops, state,
+					 NULL);
+	return WEIR_DONE;
+}
+
+/* What it takes to get a task from outside is no part of the task's turn. */
+static void
+look_at_the_inject_queue_is_no_poll(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "spawns",
+		.state_size = sizeof(&ops),
+		.poll = spawn_the_next,
+	};
+	const struct weir_task_ops *state_of = &ops;
+	struct weir_histogram poll;
+
+	/* While it has tasks of its own, the worker looks there between turns. */
+	rig_set(&begun, 0);
+	rig_set(&going, 1);
+	assert_int_equal(
+		weir_task_spawn_detached(rig.rt, &ops, &state_of, NULL), 0);
+	rig_wait_until(rig_get(&begun));
+	rig_set(&slow, 1);
+	assert_int_equal(
+		rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told), NULL), 0);
+	rig_set(&going, 0);
+	assert_int_equal(
+		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_POLL, &poll),
+		0);
+	assert_in_range(poll.max, 0, 499999999);
+}
+
 static int
 wake_after_a_while(struct weir_context *ctx, void *state)
 {
@@ -385,11 +468,14 @@ main(void)
 		cmocka_unit_test(percentiles_are_exact_for_round_counts),
 		cmocka_unit_test(
 			values_beyond_the_largest_are_kept_in_the_last_bucket),
+		cmocka_unit_test(
+			greatest_that_is_not_counted_yet_is_no_percentile),
 		cmocka_unit_test(odd_percents_are_the_nearest_there_is),
 		cmocka_unit_test(merge_adds_what_is_alike),
 		RIG_TEST(without_the_option_there_are_none, 2),
 		TIMED_TEST(every_poll_is_timed, 1),
 		TIMED_TEST(every_poll_is_timed, 3),
+		TIMED_TEST(look_at_the_inject_queue_is_no_poll, 1),
 		TIMED_TEST(wait_for_a_turn_is_timed, 1),
 		TIMED_TEST(yield_begins_a_new_wait, 1),
 		TIMED_TEST(yield_begins_a_new_wait, 3),
