@@ -84,17 +84,26 @@ report(const struct fiber *f, int fd)
 static void
 hand_on(int number, siginfo_t *info, void *context)
 {
-	if (before.sa_flags & SA_SIGINFO) {
-		before.sa_sigaction(number, info, context);
-	} else if (before.sa_handler != SIG_DFL &&
-		   before.sa_handler != SIG_IGN) {
-		before.sa_handler(number);
-	} else if (before.sa_handler != SIG_IGN || info->si_code > 0) {
-		sigaction(number, &before, NULL);
+	const struct sigaction action = before;
+	/* Beside these flags say nothing. */
+	const struct sigaction bare = { .sa_handler = action.sa_handler };
+
+	if (bare.sa_handler == SIG_DFL || bare.sa_handler == SIG_IGN) {
+		if (bare.sa_handler == SIG_IGN && info->si_code <= 0)
+			return;
+		sigaction(number, &bare, NULL);
 		/* A fault comes again when this returns, what was sent not. */
 		if (info->si_code <= 0)
 			raise(number);
+		return;
 	}
+	/* As the kernel would have, which has ours. */
+	if (action.sa_flags & SA_RESETHAND)
+		before.sa_handler = SIG_DFL;
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(number, info, context);
+	else
+		action.sa_handler(number);
 }
 
 static void

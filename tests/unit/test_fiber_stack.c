@@ -405,6 +405,7 @@ died(int status)
 }
 
 #define LINE "weir: fiber deep ("
+#define ONCE "once\n"
 #define NAME_20 "twenty-characters-or"
 
 static void
@@ -497,6 +498,18 @@ signal_that_is_sent_stays_ignored(void **state)
 		fail_msg("status %x: %s", status, output);
 }
 
+/* A handler that is there for one fault: the next ends the process. */
+static void
+handler_that_is_reset_is_called_once(void **state)
+{
+	int status = run_child("once", output, sizeof(output));
+	const char *said = strstr(output, ONCE);
+
+	if (!died(status) || strstr(output, LINE) == NULL || said == NULL ||
+	    strstr(said + 1, ONCE) != NULL)
+		fail_msg("status %x: %s", status, output);
+}
+
 static int
 overflow_run(struct weir_fiber *f, void *state)
 {
@@ -523,23 +536,46 @@ end_here(int number)
 	_exit(42);
 }
 
+static void
+say_once(int number)
+{
+	if (write(STDERR_FILENO, ONCE, strlen(ONCE)) < 0)
+		_exit(3);
+}
+
+/* For SIGSEGV, before there is a report. */
+static void
+install(const char *what)
+{
+	struct sigaction action = { .sa_flags = SA_ONSTACK };
+
+	if (strcmp(what, "handler") == 0) {
+		action.sa_handler = end_here;
+	} else if (strcmp(what, "once") == 0) {
+		action.sa_handler = say_once;
+		action.sa_flags |= SA_RESETHAND;
+	} else if (strcmp(what, "ignored") == 0) {
+		/* A flag that says nothing here. */
+		action.sa_handler = SIG_IGN;
+		action.sa_flags |= SA_SIGINFO;
+	} else {
+		return;
+	}
+	sigaction(SIGSEGV, &action, NULL);
+}
+
 static int
 child(const char *what)
 {
 	struct weir_task_ops ops = job_ops;
 	const struct rlimit none = { 0, 0 };
-	struct sigaction action = { .sa_handler = end_here,
-				    .sa_flags = SA_ONSTACK };
 	struct job j = { .fiber = { .run = overflow_run } };
 	unsigned int i;
 
 	old_kernel = strcmp(what, "old") == 0;
 	setrlimit(RLIMIT_CORE, &none);
 	unit_eal_init(NULL);
-	if (strcmp(what, "handler") == 0)
-		sigaction(SIGSEGV, &action, NULL);
-	if (strcmp(what, "ignored") == 0)
-		signal(SIGSEGV, SIG_IGN);
+	install(what);
 	if (strcmp(what, "silent") != 0 &&
 	    weir_fiber_overflow_report(STDERR_FILENO) != 0)
 		return 3;
@@ -592,6 +628,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(handler_that_was_there_comes_next),
 		cmocka_unit_test(signal_that_is_sent_ends_the_process),
 		cmocka_unit_test(signal_that_is_sent_stays_ignored),
+		cmocka_unit_test(handler_that_is_reset_is_called_once),
 		cmocka_unit_test(report_needs_a_file),
 	};
 
