@@ -91,7 +91,7 @@ def value_of(samples, curve):
 
 
 def measure(setup, field, size, reps, patience):
-    """{label: summary} at one size."""
+    """({label: summary}, how many rounds of those were disturbed) at one size."""
     taken, quiet = [], 0
     while quiet < reps and len(taken) < patience.rounds(reps):
         patience.wait()
@@ -99,8 +99,8 @@ def measure(setup, field, size, reps, patience):
         taken.append(samples)
         quiet += not rounds.disturbed(samples)
     chosen = rounds.choose(taken, reps)
-    return {c.label: figures.summary([value_of(s, c) for s in chosen])
-            for c in field.curves}
+    return ({c.label: figures.summary([value_of(s, c) for s in chosen])
+             for c in field.curves}, sum(map(rounds.disturbed, chosen)))
 
 
 def series(field, measured):
@@ -121,12 +121,15 @@ def run_field(setup, field, args, say):
                    field.unit))
     measured = {}
     for size in sizes:
-        measured[size] = measure(setup, field, size, args.reps, rounds.Patience(
-            setup.machine, args.patience, say))
+        measured[size], nb_disturbed = measure(
+            setup, field, size, args.reps,
+            rounds.Patience(setup.machine, args.patience, say))
         for label, of in measured[size].items():
             say(ROW.format(field.name, f"{size:,}", label,
                            f"{of['median']:.1f}",
                            f"{100 * of['spread']:.1f}%", "").rstrip())
+        for line in rounds.disturbed_notes(nb_disturbed):
+            say(line)
     return measured
 
 

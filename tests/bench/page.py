@@ -8,6 +8,7 @@ import re
 import rounds
 import table
 from machine import Failure
+from report import UNKNOWN
 from scenario import FLOOR
 
 PAGE = "doc/guides/figures.md"
@@ -213,6 +214,8 @@ def check_built(built, wanted):
 
 def check_commit(commit):
     """A page names the commit that whoever doubts it can measure again."""
+    if commit == UNKNOWN:
+        raise Failure("--page: git does not say which commit this is")
     if commit.endswith("-dirty"):
         raise Failure(f"--page: {commit}: commit what has changed first")
 

@@ -13,6 +13,8 @@ from machine import Failure
 # Debian's packages whose versions say what was measured against what.
 PACKAGES = ("gcc", "libdpdk-dev", "libtbb-dev", "librust-tokio-dev",
             "librust-smol-dev", "libjemalloc2", "golang-go", "valgrind")
+# What stands for something that nobody tells.
+UNKNOWN = "unknown"
 BUILD_OPTIONS = "build/meson-info/intro-buildoptions.json"
 # How a build for measuring is set up: as meson.build and peers/build have it.
 MEASURING = {"optimization": "2", "c_args": [], "b_lto": False, "b_pgo": "off",
@@ -20,14 +22,14 @@ MEASURING = {"optimization": "2", "c_args": [], "b_lto": False, "b_pgo": "off",
 
 
 def output_of(argv):
-    """What a program prints, or "unknown" where it cannot be run."""
+    """What a program prints, or UNKNOWN where it cannot be run."""
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, check=False,
                               stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True)
     except OSError:
-        return "unknown"
-    return done.stdout.strip() if done.returncode == 0 else "unknown"
+        return UNKNOWN
+    return done.stdout.strip() if done.returncode == 0 else UNKNOWN
 
 
 def packages():
@@ -49,7 +51,7 @@ def first_of(path, key):
     """The value behind the first "key: value" of a file in /proc."""
     with open(path, encoding="utf-8") as f:
         return next((line.partition(":")[2].strip() for line in f
-                     if line.startswith(key)), "unknown")
+                     if line.startswith(key)), UNKNOWN)
 
 
 def build_options():

@@ -40,6 +40,13 @@ def disturbed(samples):
     return any(s.foreign > FOREIGN_LIMIT for s in samples.values())
 
 
+def disturbed_notes(nb_disturbed):
+    """The lines that say how many of the rounds that count are."""
+    if nb_disturbed:
+        yield (f"note: {nb_disturbed} rounds count although others used our "
+               "CPUs")
+
+
 def peers_of(scenario, setup):
     return [peer for peer in scenario.peers
             if not peer.built or peer.name in setup.peers]

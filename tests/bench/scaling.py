@@ -88,19 +88,22 @@ def scenario_text(name, measured):
                       f"{first['unit']}.", "", *rows, ""])
 
 
-def missing_text(measured):
-    """What an interrupted run has not come to."""
-    missing = [f"`{name}`" for name in NAMES if name not in measured]
-    return f" The run ended before {', '.join(missing)}." if missing else ""
+def missing_text(now):
+    """What an interrupted run has not come to, or not to the end of."""
+    missing = [f"`{name}`" for name in NAMES
+               if list(now["scaling"].get(name, ())) != now["widths"]]
+    return (f" The run ended before it had all of {', '.join(missing)}."
+            if missing else "")
 
 
 def text(now, command):
-    """The page of a report; now["scaling"]: {name: {workers: result}}."""
+    """The page of a report; now["scaling"]: {name: {workers: result}}, with
+    now["widths"] for workers if it is whole."""
     each = [result for measured in now["scaling"].values()
             for result in measured.values()]
     return TEXT.format(
         command=command, chart=os.path.basename(CHART),
-        missing=missing_text(now["scaling"]),
+        missing=missing_text(now),
         setup="\n".join(page.setup_rows(now["setup"], each)),
         scenarios="\n".join(scenario_text(name, measured)
                             for name, measured in now["scaling"].items()))
@@ -165,10 +168,10 @@ def run(args, say):
         page.check_built(built, wanted)
         page.check_commit(origin["commit"])
     say(f"{origin['cpu']}; up to {len(machine.cpus)} workers; {args.reps} rounds")
-    now = {"setup": origin, "scaling": {}}
+    now = {"setup": origin, "widths": widths(len(machine.cpus)), "scaling": {}}
     for name in NAMES:
         now["scaling"][name] = {}
-        for workers in widths(len(machine.cpus)):
+        for workers in now["widths"]:
             now["scaling"][name][workers] = measure(name, workers, setup, args, say)
             # Each time: a run takes long, and may not come to its end.
             write(args, now)

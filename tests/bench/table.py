@@ -126,9 +126,7 @@ def notes(name, scenario, result):
     if result["rounds_dropped"]:
         yield (f"note: {result['rounds_dropped']} rounds dropped: others used "
                "our CPUs")
-    if result["rounds_disturbed"]:
-        yield (f"note: {result['rounds_disturbed']} rounds count although "
-               "others used our CPUs")
+    yield from rounds.disturbed_notes(result["rounds_disturbed"])
 
 
 def chart_row(name, result):

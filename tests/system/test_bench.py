@@ -10,8 +10,8 @@ import random
 import tempfile
 
 from weirtest import check, seed
-from benchtest import (MACHINE, SVG, check_picture, equal, expect_failure, near,
-                       report_of, run_all)
+from benchtest import (MACHINE, SVG, QuietMachine, check_picture, equal,
+                       expect_failure, near, report_of, run_all)
 
 import chart
 import figures
@@ -135,13 +135,6 @@ def a_comparison_says_what_got_worse():
         lines = list(table.change_lines(figures.changes(args.compare, new)))
         equal(len(lines), 1)
         check(lines[0].endswith("WORSE" if worse else "ok"), lines[0])
-
-
-class QuietMachine:
-    cpus = (0, 1)
-
-    def wait_quiet(self, _seconds):
-        return 0
 
 
 def run_tool(folder, scenarios, *options):
@@ -469,8 +462,8 @@ def scaling_is_a_table_and_a_chart_by_workers():
             measure=lambda _s, program, value=10.0 / workers: Sample(
                 value if program == "weir" else peer, 0.0)))
                 for workers in (1, 4)}
-    now = {"setup": SETUP, "scaling": {"spawn_local": measured(5.0),
-                                       "yield_many": measured(5.0, alone=True)}}
+    now = {"setup": SETUP, "widths": [1, 4], "scaling": {
+        "spawn_local": measured(5.0), "yield_many": measured(5.0, alone=True)}}
     expect_lines(
         scaling.text(now, "tools/bench made-up"), "tools/bench made-up",
         "| CPUs | 2, a CPU |", "## spawn_local",
@@ -481,11 +474,15 @@ def scaling_is_a_table_and_a_chart_by_workers():
         "| workers | Weir | ratio |", "| 4 | 2.50 (2.50 to 2.50) | - |")
     svg = check_picture(scaling.draw(now))
     equal(len(svg.findall(f"{SVG}polyline")), 3)
-    check("The run ended before `spawn_join`, `chained_spawn`, `ping_pong_chan`, "
-          "`fan_out_steal`." in scaling.text(now, ""), "nothing is missing")
-    whole = {"setup": SETUP, "scaling": dict.fromkeys(scaling.NAMES,
-                                                      measured(5.0))}
+    check("The run ended before it had all of `spawn_join`, `chained_spawn`, "
+          "`ping_pong_chan`, `fan_out_steal`." in scaling.text(now, ""),
+          "nothing is missing")
+    whole = {**now, "scaling": {name: measured(5.0) for name in scaling.NAMES}}
     check("ended before" not in scaling.text(whole, ""), "something is missing")
+    # It ended inside its last scenario.
+    del whole["scaling"][scaling.NAMES[-1]][4]
+    check("before it had all of `fan_out_steal`." in scaling.text(whole, ""),
+          "nothing is missing")
 
 
 def readme_gets_its_rows_from_a_report():
@@ -532,6 +529,8 @@ def a_page_wants_every_peer():
 
 def a_page_wants_a_commit():
     expect_no_page("--page: abc-dirty: commit", bench.BUILT_PEERS, "abc-dirty")
+    expect_no_page("--page: git does not say which commit this is",
+                   bench.BUILT_PEERS, report.UNKNOWN)
 
 
 def bars_are_well_formed():

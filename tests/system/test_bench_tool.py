@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 from weirtest import Skip, check
-from benchtest import (MACHINE, SVG, FakeMachine, check_picture, equal,
-                       expect_failure, report_of, run_all)
+from benchtest import (MACHINE, SVG, FakeMachine, QuietMachine, check_picture,
+                       equal, expect_failure, report_of, run_all)
 
 import chart
 import costs
@@ -424,6 +424,20 @@ def a_peer_that_cannot_be_had_is_left_out():
           "tests/bench/peers/build: no peer 'nobody'")
 
 
+def peers_of_rust_need_their_allocator():
+    listed = subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout.split()
+    found = [word for word in listed
+             if word.startswith("/") and word.endswith(sched_scenarios.JEMALLOC)]
+    hidden = ["unshare", "--mount", "sh", "-ec",
+              'for f; do mount --bind /dev/null "$f"; done', "sh", *found]
+    if found and peers.attempt(hidden):
+        raise Skip("cannot hide libjemalloc.so.2: needs root")
+    hidden[4] += "\nexec tests/bench/peers/build smol"
+    equal(peers.attempt(hidden),
+          "tests/bench/peers/build: smol: libjemalloc.so.2 is missing")
+
+
 # Growth
 
 def sizes_without_memory_are_left_out():
@@ -448,6 +462,27 @@ def growth_is_measured_by_curve():
     equal(growth.command(setup, field, "one", 5)[-3:], ["one", "1", "5"])
     equal(growth.command(setup, field._replace(by_workers=True), "one", 5)[-2:],
           ["one", "5"])
+
+
+def growth_says_what_was_disturbed():
+    field = growth.Field("made", "up", "ns", [1],
+                         [growth.Curve("a", "one", 0)])
+    taken = iter([0.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    lines = []
+
+    def say(line=""):
+        lines.append(line)
+    kept, growth.sample = growth.sample, lambda *_: {
+        "one": Sample(5.0, next(taken))}
+    try:
+        setup = Setup(QuietMachine(), 1, None, frozenset())
+        args = argparse.Namespace(reps=3, patience=1)
+        equal(growth.run_field(setup, field, args, say)[1]["a"]["median"], 5.0)
+    finally:
+        growth.sample = kept
+    equal(list(taken), [])
+    equal(lines[-1], "note: 1 rounds count although others used our CPUs")
+    check(not any("note" in line for line in lines[:-1]), lines)
 
 
 def growth_is_drawn():
@@ -599,8 +634,10 @@ if __name__ == "__main__":
         programs_of_their_own_are_samples_and_failures,
         peers_know_their_scenarios,
         a_peer_that_cannot_be_had_is_left_out,
+        peers_of_rust_need_their_allocator,
         sizes_without_memory_are_left_out,
         growth_is_measured_by_curve,
+        growth_says_what_was_disturbed,
         growth_is_drawn,
         lines_are_around_all_values,
         setting_up_drops_out_of_the_difference,
