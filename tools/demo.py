@@ -479,6 +479,10 @@ def main():
         stream_main(args.stream, args.seconds)
         return 0
     for number in SIGNALS:
+        # As under nohup.
+        if (number == signal.SIGHUP
+                and signal.getsignal(number) == signal.SIG_IGN):
+            continue
         signal.signal(number, on_signal)
     try:
         if args.pcap:

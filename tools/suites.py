@@ -264,6 +264,19 @@ def ignore_signals():
         signal.signal(number, lambda *_: None)
 
 
+def is_ignored(number):
+    """As SIGHUP is under nohup: it then is no end."""
+    return (number == signal.SIGHUP
+            and signal.getsignal(number) == signal.SIG_IGN)
+
+
+def take_signals():
+    for number in SIGNALS:
+        # By a handler, for programs' sake, as above.
+        signal.signal(number, (lambda *_: None) if is_ignored(number)
+                      else on_signal)
+
+
 def on_signal(number, _frame):
     ignore_signals()
     RUNNING.end_all()
@@ -501,8 +514,7 @@ def main(arguments):
     wanted = parse(arguments)
     if wanted is None or not durations_are_numbers():
         return 2
-    for number in SIGNALS:
-        signal.signal(number, on_signal)
+    take_signals()
     # DPDK keeps its files of a process here, and tests theirs; away with them,
     # and with those of processes that crashed, when all is over.
     try:

@@ -15,9 +15,9 @@ TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                      "tools")
 
 
-def start(*arguments, binary=None, **kwargs):
+def start(*arguments, binary=None, wrapper=(), **kwargs):
     return subprocess.Popen(
-        [sys.executable, "-B", os.path.join(TOOLS, "demo.py"), *arguments,
+        [*wrapper, sys.executable, "-B", os.path.join(TOOLS, "demo.py"), *arguments,
          binary or sys.argv[1]], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
 
@@ -82,6 +82,19 @@ def interrupted(number):
             process.stdout.readline()
         process.send_signal(number)
         check_ended(process, number, folder)
+
+
+def under_nohup():
+    """Of two signals that are there it takes the lower first, which SIGHUP is."""
+    wrapper = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        process = start("--seconds", "60", wrapper=wrapper,
+                        env={**os.environ, "TMPDIR": folder})
+        for _ in range(2):
+            process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        check_ended(process, signal.SIGTERM, folder)
 
 
 def check_ended(process, number, folder):
@@ -249,6 +262,7 @@ def main():
     tap.run("two at once", two_at_once)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         tap.run(f"ended by {number.name}", interrupted, number)
+    tap.run("SIGHUP under nohup", under_nohup)
     tap.run("nobody reads what it says", nobody_reads)
     tap.run("weir-testpmd does not start", no_start)
     tap.run("weir-testpmd leaves something", something_left)

@@ -251,6 +251,12 @@ def the_end_says_how_long_it_took():
     check(lines[-1] == "2 passed, 0 failed, 0 skipped", lines)
 
 
+def ignores(pid, number):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        mask = next(line for line in f if line.startswith("SigIgn:"))
+    return bool(int(mask.split()[1], 16) >> (number - 1) & 1)
+
+
 def runs(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as f:
@@ -259,10 +265,11 @@ def runs(pid):
         return False
 
 
-def who_is_stopped_leaves_nothing_behind():
+def stop_while_two_run(*numbers, wrapper=()):
+    """By these signals, of which the last is the one that ends it."""
     with tempfile.TemporaryDirectory() as folder, \
             tempfile.TemporaryDirectory() as scratch, subprocess.Popen(
-                [sys.executable, "-B", "-c", STOPPED, folder],
+                [*wrapper, sys.executable, "-B", "-c", STOPPED, folder],
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "TMPDIR": scratch}) as stopped:
         pids = []
@@ -272,12 +279,26 @@ def who_is_stopped_leaves_nothing_behind():
                     for n in os.listdir(folder)]
             pids = [p for p in pids if p != 0]
             time.sleep(0.01)
-        stopped.send_signal(signal.SIGTERM)
-        check(stopped.wait() == 128 + signal.SIGTERM, "its exit status")
+        check(not any(ignores(p, signal.SIGHUP) for p in pids),
+              "what it starts ignores SIGHUP")
+        for number in numbers:
+            stopped.send_signal(number)
+        check(stopped.wait() == 128 + numbers[-1], "its exit status")
         check(not any(map(runs, pids)), f"{pids} are left")
         check(sorted(os.listdir(folder)) == ["a", "a.clean", "b", "b.clean"],
               f"neither cleaned up nor begun: {os.listdir(folder)}")
         check(not os.listdir(scratch), f"left: {os.listdir(scratch)}")
+
+
+def who_is_stopped_leaves_nothing_behind():
+    stop_while_two_run(signal.SIGTERM)
+
+
+def under_nohup_the_end_of_a_terminal_is_none():
+    """Of two signals that are there it takes the lower first, which SIGHUP is. What it
+    starts knows of no nohup: a test may be about SIGHUP."""
+    stop_while_two_run(signal.SIGHUP, signal.SIGTERM, wrapper=(
+        "sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
 
 
 def who_is_not_read_ends():
@@ -378,7 +399,9 @@ def main():
                  who_is_late_cleans_up, who_does_not_end_when_told_is_ended,
                  a_test_that_is_told_to_end_cleans_up,
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
-                 who_is_stopped_leaves_nothing_behind, who_is_not_read_ends,
+                 who_is_stopped_leaves_nothing_behind,
+                 under_nohup_the_end_of_a_terminal_is_none,
+                 who_is_not_read_ends,
                  a_list_that_cannot_be_written_fails,
                  tsan_runs_in_a_folder_with_a_space,
                  a_tree_that_was_copied_tests_itself,

@@ -367,19 +367,35 @@ def terminal_goes_away():
             check(got == (128 + signal.SIGHUP, b""), f"{controlling}: {got}")
 
 
-def stopped_once():
-    """SIGINT, and a reader that has gone."""
+def stop_in_interval(*numbers, wrapper=()):
+    """The exit status of one that gets these signals between its two samples."""
     with Played(Scene()) as process:
         top = subprocess.Popen(
-            command("--once", "--socket", process.path, "--interval", "3600"),
+            [*wrapper, *command("--once", "--socket", process.path,
+                                "--interval", "3600")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         deadline = time.monotonic() + SECONDS
         while process.answer.samples < 2:
             check(time.monotonic() < deadline, "it takes no sample")
             time.sleep(0.01)
-        top.send_signal(signal.SIGINT)
-        got = (*top.communicate(timeout=SECONDS), top.returncode)
-        check(got == (b"", b"", 130), f"{got}")
+        for number in numbers:
+            top.send_signal(number)
+        said = top.communicate(timeout=SECONDS)
+        check(said == (b"", b""), f"{said}")
+        return top.returncode
+
+
+def under_nohup():
+    """Of two signals that are there it takes the lower first, which SIGHUP is."""
+    wrapper = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    got = stop_in_interval(signal.SIGHUP, signal.SIGTERM, wrapper=wrapper)
+    check(got == 128 + signal.SIGTERM, f"exit status {got}")
+
+
+def stopped_once():
+    """SIGINT, and a reader that has gone."""
+    got = stop_in_interval(signal.SIGINT)
+    check(got == 130, f"exit status {got}")
     with Played(Scene()) as process:
         top = subprocess.Popen(
             command("--once", "--socket", process.path, *INTERVAL),
@@ -559,6 +575,7 @@ def main():
     tap.run("resized", resized)
     tap.run("small terminals", small_terminals)
     tap.run("SIGTERM, SIGHUP and Ctrl-\\", signals_give_the_terminal_back)
+    tap.run("SIGHUP under nohup", under_nohup)
     tap.run("the terminal goes away", terminal_goes_away)
     tap.run("--once is stopped", stopped_once)
     tap.run("no space for the output", full_output)
