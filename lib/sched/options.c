@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 #include <rte_memory.h>
 
+#include "base/cancel.h"
 #include "metrics/histogram.h"
 #include "sched/options.h"
 
@@ -286,9 +287,8 @@ check_blocking_cpus(const struct weir_options *o, char *error, size_t size)
 	return 0;
 }
 
-int
-weir_options_validate(const struct weir_options *options, char *error,
-		      size_t size)
+static int
+validate(const struct weir_options *options, char *error, size_t size)
 {
 	struct weir_options defaults;
 	unsigned int i;
@@ -311,6 +311,17 @@ weir_options_validate(const struct weir_options *options, char *error,
 		rc = check_lcores(options, error, size);
 	if (rc == 0)
 		rc = check_blocking_cpus(options, error, size);
+	return rc;
+}
+
+int
+weir_options_validate(const struct weir_options *options, char *error,
+		      size_t size)
+{
+	int cancel = cancel_defer();
+	int rc = validate(options, error, size);
+
+	cancel_allow(cancel);
 	return rc;
 }
 

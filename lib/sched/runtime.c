@@ -460,8 +460,8 @@ launch(struct weir_runtime *rt)
 	return 0;
 }
 
-struct weir_runtime *
-weir_runtime_create(const struct weir_options *options)
+static struct weir_runtime *
+create(const struct weir_options *options)
 {
 	struct weir_options defaults;
 	struct weir_runtime *rt;
@@ -511,6 +511,16 @@ fail:
 		destroy(rt);
 	rte_errno = -rc;
 	return NULL;
+}
+
+struct weir_runtime *
+weir_runtime_create(const struct weir_options *options)
+{
+	int cancel = cancel_defer();
+	struct weir_runtime *rt = create(options);
+
+	cancel_allow(cancel);
+	return rt;
 }
 
 /* Their users have them still, and what they need of the runtime goes. */

@@ -8,8 +8,8 @@
  * The runtime: workers on EAL lcores that run tasks and poll sources.
  *
  * A plain thread that is cancelled (pthread_cancel(3)) in one of these functions that
- * waits ends behind it. Who drives a current-thread runtime does not end in a task's
- * poll either.
+ * waits, or makes a runtime, ends behind it. Who drives a current-thread runtime does
+ * not end in a task's poll either.
  */
 
 #include <limits.h>

@@ -293,6 +293,52 @@ test_who_is_cancelled_ends_behind_what_it_drops(void **state)
 	expect_end_behind(d, -ECANCELED);
 }
 
+struct creator {
+	struct weir_options options;
+	struct weir_runtime *made;
+	bool done;
+};
+
+static void *
+create_cancelled(void *arg)
+{
+	struct creator *c = arg;
+
+	pthread_cancel(pthread_self());
+	c->made = weir_runtime_create(&c->options);
+	c->done = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* It tries CPUs by a thread, reads files, and writes to the log. */
+static void
+test_who_is_cancelled_creates_a_whole_runtime(void **state)
+{
+	struct creator good = { .done = false }, bad;
+	pthread_t thread;
+	cpu_set_t cpus;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	rig_options(&good.options, 0);
+	good.options.current_thread = true;
+	good.options.name = "made";
+	good.options.blocking_cpus = &cpus;
+	bad = good;
+	bad.options.event_interval = 0;
+	assert_int_equal(pthread_create(&thread, NULL, create_cancelled, &good),
+			 0);
+	pthread_join(thread, NULL);
+	assert_true(good.done);
+	assert_non_null(good.made);
+	weir_runtime_free(good.made);
+	assert_int_equal(pthread_create(&thread, NULL, create_cancelled, &bad),
+			 0);
+	pthread_join(thread, NULL);
+	assert_true(bad.done);
+	assert_null(bad.made);
+}
+
 static int
 take_events(struct weir_context *ctx, void *state)
 {
@@ -437,6 +483,7 @@ main(void)
 		TEST(test_a_plain_thread_wakes_the_driver),
 		TEST(test_a_driver_that_is_cancelled_ends_behind_its_task),
 		TEST(test_who_is_cancelled_ends_behind_what_it_drops),
+		TEST(test_who_is_cancelled_creates_a_whole_runtime),
 		TEST(test_the_driver_polls_sources),
 		TEST(test_shutdown_ends_those_who_block),
 		TEST(test_shutdown_ends_tasks_that_nobody_drives),
