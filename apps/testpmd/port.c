@@ -408,6 +408,7 @@ tx_first(struct port *port, uint16_t queue, const struct packet *packet,
 	sent = rte_eth_tx_burst(port->id, queue, pkts, burst);
 	rte_pktmbuf_free_bulk(&pkts[sent], (unsigned int)burst - sent);
 	port->tx_first += sent;
+	port->tx_first_dropped += (unsigned int)burst - sent;
 	return true;
 }
 

@@ -39,7 +39,9 @@ struct port {
 	bool gone;
 
 	/* stats.c's */
-	uint64_t tx_first; /* packets sent before forwarding began */
+	/* Packets before forwarding began: sent, and not taken. */
+	uint64_t tx_first;
+	uint64_t tx_first_dropped;
 	struct rte_eth_stats base;
 	struct rte_eth_stats last;
 };

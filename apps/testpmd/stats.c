@@ -111,6 +111,7 @@ port_totals_get(const struct port *port, struct stream **streams,
 
 	memset(t, 0, sizeof(*t));
 	t->sent = port->tx_first;
+	t->tx_dropped = port->tx_first_dropped;
 	for (i = 0; i < nb_streams; i++) {
 		if (streams[i]->rx_port == port)
 			t->received += streams[i]->forward.received;

@@ -130,7 +130,9 @@ unread_wait(const sigset_t *signals)
 {
 	unread.waits = true;
 	unread.signals = *signals;
+	/* A write tells that its reader has gone. */
+	sigdelset(&unread.signals, SIGPIPE);
 	/* Where it was not opened again the write itself waits. */
 	if (unread.fd < 0 && !unread_has_room())
-		pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+		pthread_sigmask(SIG_UNBLOCK, &unread.signals, NULL);
 }

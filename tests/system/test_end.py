@@ -130,18 +130,46 @@ def statistics_unread():
         Account(process.stdout.read().splitlines()).check_clean()
 
 
+def fill(process):
+    """The pipe that it writes to, once it runs."""
+    check(select.select([process.stdout], [], [], SECONDS)[0], "no start")
+    pipe = os.open(f"/proc/{process.pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    with open(pipe, "wb", 0) as f:
+        while f.write(b"\n") is not None:
+            pass
+
+
 def account_unread():
     """It waits for its reader until it is told once more to end."""
     with unread() as process:
-        check(select.select([process.stdout], [], [], SECONDS)[0], "no start")
-        pipe = os.open(f"/proc/{process.pid}/fd/1",
-                       os.O_WRONLY | os.O_NONBLOCK)
-        with open(pipe, "wb", 0) as f:
-            while f.write(b"\n") is not None:
-                pass
+        fill(process)
         end_impatiently(process)
         check(process.returncode == -signal.SIGTERM,
               f"status {process.returncode}")
+
+
+def account_reader_gone():
+    """One who goes while it waits for him is told of as at any other time."""
+    with unread() as process:
+        fill(process)
+        process.send_signal(signal.SIGTERM)
+        wait_unblocked(process, signal.SIGTERM)
+        process.stdout.close()
+        check(process.wait(SECONDS) == 1, f"status {process.returncode}")
+        errors = process.stderr.read()
+        check(errors == f"weir-testpmd: {NO_READER}\n", errors)
+
+
+def wait_unblocked(process, number):
+    """Until the main thread has not blocked this signal, as it does to wait."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            mask = next(line for line in f if line.startswith("SigBlk:"))
+        if not int(mask.split()[1], 16) >> (number - 1) & 1:
+            return
+        check(time.monotonic() < deadline, "it does not wait")
+        time.sleep(0.01)
 
 
 def end_impatiently(process):
@@ -219,6 +247,7 @@ def main():
     tap.run("nobody reads a terminal", terminal_unread)
     tap.run("nobody reads the account", account_unread)
     tap.run("a reader that goes", reader_gone)
+    tap.run("a reader of the account who goes", account_reader_gone)
     tap.run("closed streams", closed_streams)
     tap.finish()
 

@@ -63,6 +63,18 @@ def many_first():
           f"sent {sent}, received {received}; {put_in} go round")
 
 
+def first_that_are_not_taken():
+    """Of more than a ring holds nobody takes any out before forwarding begins."""
+    first = 2 * RING_SIZE // BURST
+    account = Testpmd(("--tx-first-bursts", str(first), "--forward-mode", "rxonly",
+                       *RUN), TWO_RING, 1).run()
+    dropped = first * BURST - RING_SIZE
+    check(account.ports == {n: (RING_SIZE, RING_SIZE, dropped) for n in (0, 1)},
+          f"{account.ports}")
+    check((account.lost, account.tasks_left, account.mbufs_left)
+          == (2 * dropped, 0, 0), f"lost {account.lost}")
+
+
 def queues(workers):
     testpmd = Testpmd(("--rxq", "4", *RUN), TWO_NULL, workers)
     account = testpmd.run()
@@ -173,6 +185,7 @@ def main():
         tap.run(f"ring, {workers} workers", ring, workers)
         tap.run(f"4 queues a port, {workers} workers", queues, workers)
     tap.run("--tx-first-bursts", many_first)
+    tap.run("more of them than a ring holds", first_that_are_not_taken)
     tap.run("a port without a partner", lone_port)
     tap.run("--config and --nb-cores", config)
     tap.run("--nb-cores", nb_cores)

@@ -43,9 +43,9 @@ class Installed:
                         LD_LIBRARY_PATH=self.lib,
                         RUNTIME_DIRECTORY=folder)  # of EAL's files
 
-    def pkg_config(self, option):
+    def pkg_config(self, *options):
         """Flags; paths of our own files are those they were installed to."""
-        flags = run("pkg-config", option, "libweir", env=self.env).split()
+        flags = run("pkg-config", *options, "libweir", env=self.env).split()
         moved = [flag[:2] + self.folder + flag[2:] for flag in flags]
         return [there if os.path.isdir(there[2:]) else flag
                 for flag, there in zip(flags, moved)]
@@ -67,11 +67,36 @@ def shared(installed):
     installed.hello(installed.build(*installed.pkg_config("--libs")))
 
 
-def static(installed):
+def with_archive(installed, *options):
+    """Flags to link with, with the static library in the place of the other."""
     archive = os.path.join(find(installed.folder, "libweir.a"), "libweir.a")
-    libs = [archive if flag == "-lweir" else flag
-            for flag in installed.pkg_config("--libs")]
-    installed.hello(installed.build(*libs, "-lnuma", "-lpthread"))
+    return [archive if flag == "-lweir" else flag
+            for flag in installed.pkg_config("--libs", *options)]
+
+
+def static(installed):
+    installed.hello(installed.build(*with_archive(installed), "-lnuma",
+                                    "-lpthread"))
+
+
+def is_there(flag):
+    """Whether the linker can find a library: DPDK's static ones name some that only
+    drivers of devices need, and that are packages of their own."""
+    if not flag.startswith("-l"):
+        return True
+    names = ([flag[3:]] if flag[2] == ":" else
+             [f"lib{flag[2:]}.{end}" for end in ("so", "a")])
+    return any(
+        os.path.isabs(run("cc", f"-print-file-name={name}").strip())
+        for name in names)
+
+
+def all_static(installed):
+    libs = filter(is_there, with_archive(installed, "--static"))
+    program = installed.build(*libs)
+    needed = run("readelf", "--dynamic", program)
+    check("librte_" not in needed and "libweir" not in needed, needed)
+    installed.hello(program)
 
 
 def manual_of(installed, name, *helps):
@@ -119,6 +144,7 @@ def main():
         installed = Installed(build, folder)
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
+        tap.run("and one with DPDK's as well", all_static, installed)
         tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
