@@ -102,7 +102,8 @@ refuse_eal(int error)
 	case ENOMEM:
 		return REFUSE(STATUS_FAILED,
 			      "EAL has no memory: use --no-huge -m 512 or "
-			      "reserve hugepages");
+			      "reserve hugepages; if that is so, see the "
+			      "limits of the process (ulimit -a)");
 	case ENOTSUP:
 	case ENODEV:
 		if (nb_vdevs != 0)
@@ -111,7 +112,7 @@ refuse_eal(int error)
 	case EINVAL:
 		return REFUSE(STATUS_USAGE,
 			      "EAL refuses its options, which are those before "
-			      "\"--\"; see the line above and --help");
+			      "\"--\"; see the first line above and --help");
 	case 0: /* EAL leaves it so when it cannot lock its files. */
 	case EAGAIN:
 		return REFUSE(STATUS_FAILED,

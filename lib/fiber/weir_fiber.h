@@ -49,8 +49,8 @@
  * they hold; they end the waits that lie on the stack, as weir_sleep_cancel()
  * does. This happens in the task's drop: weir_fiber_context() is NULL, and
  * weir_block_in_place() refuses. One that goes on without returning keeps its
- * worker; after WEIR_FIBER_LATE_AWAITS awaits the log says so, and a shutdown
- * whose deadline passes names it.
+ * worker; after WEIR_FIBER_LATE_AWAITS awaits the log says so, and a build with asserts
+ * ends the program; a shutdown whose deadline passes names it.
  *
  * A fiber that ends before its first turn never runs: what its state was given
  * is released by ops->drop, which calls weir_fiber_drop() first.

@@ -548,7 +548,9 @@ release(struct weir_runtime *rt)
 	int rc;
 
 	rc = weir_runtime_shutdown(rt, UINT64_MAX, NULL);
-	WEIR_ASSERT(rc == 0, "weir_runtime_free(): not on a worker");
+	WEIR_ASSERT(rc == 0,
+		    "weir_runtime_free(): not on a worker, nor where one "
+		    "waits for the caller");
 	if (rc < 0)
 		return;
 	tell_of_sources(rt);

@@ -335,10 +335,18 @@ weir__task_failed(const struct task *t)
 {
 	struct weir_runtime *rt = node_of_home(t->home)->rt;
 	int cancel = cancel_defer();
+	bool ends;
 
-	WEIR_LOG(ERR,
-		 "task %s (%" PRIx64 ") failed, and nobody awaits it: %s\n",
-		 task_ops(t)->name, task_id(t), rte_strerror(-t->outcome));
+	pthread_mutex_lock(&rt->mutex);
+	ends = rt->phase != RUNTIME_RUNNING;
+	pthread_mutex_unlock(&rt->mutex);
+	/* Whom it talked to may have been dropped before it. */
+	if (!ends || t->outcome != -EPIPE)
+		WEIR_LOG(ERR,
+			 "task %s (%" PRIx64
+			 ") failed, and nobody awaits it: %s\n",
+			 task_ops(t)->name, task_id(t),
+			 rte_strerror(-t->outcome));
 	if (rt->options.on_failure == WEIR_FAILURE_SHUTDOWN)
 		begin(rt, t->outcome);
 	cancel_allow(cancel);

@@ -43,7 +43,7 @@ weir_clock_advance(struct weir_runtime *rt, uint64_t ns)
 {
 	int rc = weir__clock_advance(&rt->clock, ns);
 
-	if (rc == 0)
+	if (rc != -EINVAL)
 		call_workers(rt);
 	return rc;
 }

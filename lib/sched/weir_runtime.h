@@ -292,7 +292,10 @@ weir_runtime_create(const struct weir_options *options);
  *
  * No new one starts from here on; every live task is dropped at its next wait,
  * every job that has not started at once, and their join handles give
- * -ECANCELED. Jobs that run are awaited. Open sources are closed.
+ * -ECANCELED. Jobs that run are awaited. Open sources are closed. A task that is in poll
+ * meanwhile may find that another has been dropped already, as by -EPIPE of a channel,
+ * and ends with what it returns; from here on the log does not tell of -EPIPE that
+ * nobody awaits.
  *
  * @param timeout_ms  Milliseconds to wait for tasks that do not return from
  *                    poll, and for jobs; UINT64_MAX: for ever.

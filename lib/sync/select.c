@@ -11,7 +11,8 @@
  *     more, but for those that cannot be cancelled.
  * Y47 Of n branches that are always ready, each is first once in n times: the
  *     next turn begins behind it.
- * Y48 A branch of those that are all waited for is not asked after it has ended.
+ * Y48 A branch of those that are all waited for is not asked after it has ended; it keeps
+ *     what it got when all have ended well.
  * Y55 No branch is asked with an empty budget, with which nothing that is ready says
  *     so: the next turn begins with it. So a branch that uses up every budget it
  *     gets is not in the way of the others.
@@ -127,6 +128,9 @@ weir_select_all(struct weir_context *ctx, struct weir_select *select,
 		return WEIR_PENDING;
 	context_charge(ctx, 1);
 	rc = select->error;
-	weir_select_cancel(select, branches, n, state);
+	if (rc < 0)
+		weir_select_cancel(select, branches, n, state);
+	else
+		select->ended = 0;
 	return rc;
 }

@@ -92,11 +92,13 @@ enum weir_select_until {
 
 /**
  * Waits for all of several branches. Each is asked until it has ended, and not
- * after that.
+ * after that. With an error at the end, cancel is called for all, also for those that
+ * ended well; else for none.
  *
  * @param n    How many, up to WEIR_SELECT_MAX; of 0, all have ended.
  * @param rcs  Where what each returned goes, n places that stay where they are
- *             between the calls; may be NULL.
+ *             between the calls; those of branches that have not ended stay as they
+ *             were. May be NULL.
  * @return 0: all have ended, each with 0 or more; the first error that came;
  * WEIR_PENDING; -EINVAL: n is too large.
  *

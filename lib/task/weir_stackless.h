@@ -38,7 +38,7 @@
  * What is to be there after a wait lies in the state: local variables do not
  * outlive it. Those that are set before WEIR_BEGIN, like b, are set in each poll.
  *
- * The compiler refuses
+ * The compiler refuses, unless it is told to hide all warnings (-w),
  * - an await outside of WEIR_BEGIN and WEIR_END, and one without the other;
  * - two awaits in one line;
  * - an await in a switch;

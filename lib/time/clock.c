@@ -136,12 +136,15 @@ weir__clock_advance(struct clock *c, uint64_t ns)
 	/* A slow counter's nanoseconds are used up first. */
 	uint64_t end = weir__clock_cycles(c, UINT64_MAX) -
 		       (UINT64_C(2) << c->tick_shift);
+	int rc = 0;
 
 	if (held == CLOCK_RUNS)
 		return -EINVAL;
-	if (__builtin_add_overflow(held, cycles, &cycles) || cycles > end)
+	if (__builtin_add_overflow(held, cycles, &cycles) || cycles > end) {
 		cycles = end;
+		rc = -ERANGE;
+	}
 	/* Never CLOCK_RUNS: the last tick begins before that. */
 	atomic_u64_store(&c->held, whole_ticks(c, cycles), RELAXED);
-	return 0;
+	return rc;
 }

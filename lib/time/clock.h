@@ -106,7 +106,7 @@ int
 weir__clock_hold(struct clock *c);
 int
 weir__clock_go_on(struct clock *c);
-/* -EINVAL: it runs. */
+/* -EINVAL: it runs; -ERANGE: it is at its end now. */
 int
 weir__clock_advance(struct clock *c, uint64_t ns);
 

@@ -53,7 +53,9 @@ weir_clock_resume(struct weir_runtime *rt);
  * Moves a paused clock on, by up to a microsecond more than told. Whoever waited
  * for a time that has come is woken; they may run before this returns.
  *
- * @return 0, or -EINVAL when the clock is not paused.
+ * @return 0, or -EINVAL when the clock is not paused, or -ERANGE when its time ends before
+ * that, after 2^64 TSC cycles or, below a GHz, 2^64 nanoseconds: it has moved on to the
+ * end, and stays there.
  *
  * As weir_clock_pause().
  */

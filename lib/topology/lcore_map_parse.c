@@ -497,6 +497,9 @@ weir_lcore_map_parse(const char *text, char *error, size_t size)
 		p->error = error;
 		p->size = size;
 	}
+	/* The mark that some editors put in front of UTF-8. */
+	if (rc == 0 && strncmp(text, "\xef\xbb\xbf", 3) == 0)
+		p->at += 3;
 	while (rc == 0) {
 		skip_space(p, true);
 		if (*p->at == '\0')

@@ -341,7 +341,7 @@ def bad_input():
     with Echo((), (), eal=("--no-such-option",)) as echo:
         echo.wait_end(2)
         check('weir-echo: EAL refuses its options, which are those before '
-              '"--"; see the line above and --help' in echo.errors,
+              '"--"; see the first line above and --help' in echo.errors,
               f"{echo.errors}")
     cpu = min(os.sched_getaffinity(0))
     for option in (("-l", f"{cpu}"), ("--lcores", f"0@{cpu}")):

@@ -246,6 +246,54 @@ test_a_failure_is_only_logged_by_default(void **state)
 	rig_runtime_end(&rt);
 }
 
+static int
+fail_at_the_end(struct weir_context *ctx, void *state)
+{
+	const int *error = state;
+
+	weir_runtime_shutdown_begin(weir_context_runtime(ctx));
+	return *error;
+}
+
+static const struct weir_task_ops fail_at_the_end_ops = {
+	.name = "fails at the end",
+	.state_size = sizeof(int),
+	.poll = fail_at_the_end,
+};
+
+/* What the log says of one that fails when the shutdown has begun. */
+static bool
+is_told_at_the_end(int error)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *log = open_memstream(&text, &size);
+	struct weir_join *join;
+	bool told;
+
+	assert_non_null(log);
+	create(WEIR_FAILURE_LOG, NULL);
+	join = weir_task_spawn(rt, &fail_at_the_end_ops, &error, NULL);
+	assert_non_null(join);
+	rig_wait_until(weir_join_ended(join));
+	rte_openlog_stream(log);
+	weir_join_detach(join);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	told = strstr(text, "nobody awaits it") != NULL;
+	free(text);
+	rig_runtime_end(&rt);
+	return told;
+}
+
+/* It was dropped before, and is no failure; others are. */
+static void
+test_a_peer_that_is_gone_at_the_end_is_not_told_of(void **state)
+{
+	assert_false(is_told_at_the_end(-EPIPE));
+	assert_true(is_told_at_the_end(-ENETUNREACH));
+}
+
 static void
 test_an_awaited_failure_is_no_reason_to_shut_down(void **state)
 {
@@ -325,6 +373,7 @@ main(void)
 		TEST(test_a_failure_that_nobody_awaits_shuts_down),
 		TEST(test_a_detached_failure_shuts_down),
 		TEST(test_a_failure_is_only_logged_by_default),
+		TEST(test_a_peer_that_is_gone_at_the_end_is_not_told_of),
 		TEST(test_an_awaited_failure_is_no_reason_to_shut_down),
 		TEST(test_a_task_may_begin_the_shutdown),
 		TEST(test_a_section_without_budget),

@@ -150,6 +150,8 @@ static const struct refusal {
 	const char *text;
 	const char *error;
 } refusals[] = {
+	{ "\xef\xbb\xbf" /* a mark of UTF-8 */ "x",
+	  "line 1: 'x': must begin with" },
 	{ "lcore", "line 1: '': must be the lcore's number" },
 	{ "lcore x", "line 1: 'x': must be the lcore's number" },
 	{ "lcore +1", "line 1: '+1': must be" },

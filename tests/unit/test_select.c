@@ -94,6 +94,25 @@ static const struct weir_branch branches[N] = {
 	{ poll_1, cancel_1 },
 	{ poll_2, cancel_2 },
 };
+/* How often cancel was called for a branch. */
+static struct atomic_u32 given_up[N];
+
+#define COUNTED(i)                                  \
+	static void cancel_counted_##i(void *state) \
+	{                                           \
+		rig_add(&given_up[i], 1);           \
+		cancel_##i(state);                  \
+	}
+
+COUNTED(0)
+COUNTED(1)
+COUNTED(2)
+
+static const struct weir_branch counted[N] = {
+	{ poll_0, cancel_counted_0 },
+	{ poll_1, cancel_counted_1 },
+	{ poll_2, cancel_counted_2 },
+};
 /* The second keeps its place in line. */
 static const struct weir_branch keeping[N] = {
 	{ poll_0, cancel_0 },
@@ -251,6 +270,37 @@ losers_give_back_what_they_were_given(void **state)
 	end = end_of(join);
 	assert_int_equal(end.rc, 0);
 	expect_left(0, 0, 1);
+}
+
+static void
+expect_given_up(enum way way, int rc, unsigned int times)
+{
+	const struct selecting s = { .way = way, .branches = counted };
+	struct weir_join *join =
+		weir_task_spawn(rig.rt, &selecting_ops, &s, NULL);
+	unsigned int i;
+
+	assert_non_null(join);
+	assert_int_equal(end_of(join).rc, rc);
+	for (i = 0; i < N; i++)
+		assert_int_equal(rig_get(&given_up[i]), times);
+}
+
+/* What they have got stays theirs, such as a lock; with an error nobody may know of it. */
+static void
+those_that_all_end_well_are_not_cancelled(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < N; i++) {
+		rig_set(&given_up[i], 0);
+		give(i);
+	}
+	expect_given_up(ALL, 0, 0);
+	weir_semaphore_close(&sems[2]);
+	for (i = 0; i < 2; i++)
+		give(i);
+	expect_given_up(ALL, -EPIPE, 1);
 }
 
 static void
@@ -716,6 +766,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(first_to_end_is_told_and_others_are_cancelled, 1),
 		TEST(first_to_end_is_told_and_others_are_cancelled, 2),
+		TEST(those_that_all_end_well_are_not_cancelled, 2),
 		TEST(losers_give_back_what_they_were_given, 2),
 		TEST(dropped_task_gives_all_back, 2),
 		TEST(branches_that_are_ready_take_turns, 1),
