@@ -363,6 +363,8 @@ parse_spare(struct parser *p, struct weir_lcore_map_lcore *lcore,
 			      "lcore %u has queues; give them to a worker, or "
 			      "leave spare out",
 			      lcore->lcore);
+	if (lcore->spare)
+		return refuse(p, word, "spare is given twice");
 	lcore->spare = true;
 	return 0;
 }

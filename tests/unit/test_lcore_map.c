@@ -166,6 +166,7 @@ static const struct refusal {
 	{ "main 0 rx=0.0", "line 1: 'rx=0.0': main knows no word but cpus=" },
 	{ "main 0 park=poll", "line 1: 'park=poll': main knows no word but" },
 	{ "main", "line 1: '': must be the lcore's number" },
+	{ "lcore 1 spare spare", "line 1: 'spare': spare is given twice" },
 	{ "lcore 1 spare rx=0.0", "line 1: 'rx=0.0': lcore 1 is spare" },
 	{ "lcore 1 rx=0.0 spare", "line 1: 'spare': lcore 1 has queues" },
 	{ "(0,0,1);lcore 1 spare", "line 1: 'spare': lcore 1 has queues" },
