@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -234,6 +235,27 @@ check_report(const struct weir_shutdown_report *left)
 			       (unsigned int)left->blocking);
 }
 
+/* From whom a worker has stolen, one by one, is what it says it has. */
+static void
+check_steals(unsigned int rt, unsigned int worker,
+	     const struct weir_worker_stats *w)
+{
+	uint64_t n, all = 0, far = 0;
+	unsigned int i;
+
+	for (i = 0; i < weir_runtime_nb_workers(sim.rt[rt]); i++) {
+		n = weir_worker_steals_from(sim.rt[rt], worker, i);
+		all += n;
+		if (weir_worker_node(sim.rt[rt], i) !=
+		    weir_worker_node(sim.rt[rt], worker))
+			far += n;
+	}
+	if (all != w->steals || far != w->steals_remote)
+		virtual_failed("worker %u: %" PRIu64 " steals, %" PRIu64
+			       " of them remote, not %" PRIu64 " and %" PRIu64,
+			       worker, w->steals, w->steals_remote, all, far);
+}
+
 static void
 see_stats(unsigned int rt)
 {
@@ -242,6 +264,7 @@ see_stats(unsigned int rt)
 
 	for (i = 0; i < weir_runtime_nb_workers(sim.rt[rt]); i++) {
 		weir_worker_stats_get(sim.rt[rt], i, &w);
+		check_steals(rt, i, &w);
 		seen[SEEN_STEALS] += w.steals;
 		seen[SEEN_FAR_STEALS] += w.steals_remote;
 		seen[SEEN_OVERFLOWS] += w.overflows;

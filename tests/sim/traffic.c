@@ -269,15 +269,26 @@ traffic_open(unsigned int i, unsigned int rt)
 	return true;
 }
 
+static bool
+is_for_any_thread(const struct port *p)
+{
+	return (weir_source_of(p->priv)->ops->flags & WEIR_SOURCE_ANY_THREAD) !=
+	       0;
+}
+
 void
 traffic_free(unsigned int i)
 {
 	struct port *p = &ports[i];
+	struct weir_source_stats stats;
 
 	if (p->priv == NULL)
 		return;
 	if (weir_source_of(p->priv)->error == 0)
 		virtual_failed("port %u is open after the shutdown", i);
+	weir_source_stats_get(weir_source_of(p->priv), &stats);
+	if (stats.rescues != 0 && !is_for_any_thread(p))
+		virtual_failed("port %u: another worker has served it", i);
 	p->gone = true;
 	weir_source_free(p->priv);
 	p->priv = NULL;

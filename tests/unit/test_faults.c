@@ -111,6 +111,23 @@ WRAP(rte_zmalloc_socket,
      (const char *type, size_t size, unsigned int align, int socket),
      (type, size, align, socket))
 
+struct rte_ring *
+__real_rte_ring_create(const char *name, unsigned int count, int socket,
+		       unsigned int flags);
+struct rte_ring *
+__wrap_rte_ring_create(const char *name, unsigned int count, int socket,
+		       unsigned int flags);
+
+struct rte_ring *
+__wrap_rte_ring_create(const char *name, unsigned int count, int socket,
+		       unsigned int flags)
+{
+	if (is_granted(0))
+		return __real_rte_ring_create(name, count, socket, flags);
+	rte_errno = ENOMEM;
+	return NULL;
+}
+
 void
 __real_rte_free(void *memory);
 void
@@ -1027,11 +1044,13 @@ runtime_without_memory_is_not_made(void **state)
 {
 	struct weir_runtime *rt = NULL;
 	char line[512];
+	unsigned int open_before;
 	struct weir_options o;
 	size_t before;
 	uint32_t n;
 
 	rig_runtime_free(rig_runtime(3));
+	open_before = rig_open_fds();
 	before = rig_heap_in_use();
 	rig_options(&o, 3);
 	for (n = 0; rt == NULL; n++) {
@@ -1043,6 +1062,7 @@ runtime_without_memory_is_not_made(void **state)
 		assert_int_equal(rte_errno, ENOMEM);
 		expect_line(line, "weir: no memory ");
 		assert_int_equal(rig_heap_in_use(), before);
+		assert_int_equal(rig_open_fds(), open_before);
 		assert_false(rig_runtime_exists(o.name));
 	}
 	assert_int_equal(n, rig_get(&asked));

@@ -2,9 +2,11 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/membarrier.h"
 #include "base/rand.h"
 #include "queue/run_queue.h"
 #include "rig.h"
@@ -494,6 +496,46 @@ recall_takes_what_is_left_of_a_batch(void **state)
 	free(tasks);
 }
 
+/* Whether the kernel, which has granted it, does so no more. */
+static bool refused;
+
+int
+__real_weir__membarrier(int command);
+int
+__wrap_weir__membarrier(int command);
+
+int
+__wrap_weir__membarrier(int command)
+{
+	return refused && command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ?
+		       -EPERM :
+		       __real_weir__membarrier(command);
+}
+
+/* Nobody could take another back. */
+static void
+batch_that_cannot_be_recalled_is_the_last(void **state)
+{
+	struct task *tasks = rig_tasks(SIZE);
+	struct run_queue q, dst;
+	unsigned int n;
+
+	rig_need_membarrier();
+	begin_batch(&q, tasks, SIZE);
+	init_at(&dst, 0);
+	refused = true;
+	n = weir__run_queue_recall(&q, &dst);
+	refused = false;
+	assert_int_equal(n, 0);
+	expect_pops(&q, 1, BATCH);
+	for (n = BATCH; n < SIZE; n++) {
+		expect_pops(&q, n, n + 1);
+		assert_int_equal(run_queue_batch(&q), 0);
+	}
+	assert_null(run_queue_pop_owner(&q));
+	free(tasks);
+}
+
 static void
 recall_refuses_when_there_is_no_room(void **state)
 {
@@ -671,6 +713,7 @@ main(void)
 			overflow_is_the_batch_if_thieves_have_taken_enough),
 		cmocka_unit_test(end_of_the_last_batch_moves_on),
 		cmocka_unit_test(recall_takes_what_is_left_of_a_batch),
+		cmocka_unit_test(batch_that_cannot_be_recalled_is_the_last),
 		cmocka_unit_test(recall_refuses_when_there_is_no_room),
 		cmocka_unit_test(
 			nothing_is_recalled_where_there_are_no_batches),

@@ -2,9 +2,11 @@
 
 #include "rig.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/membarrier.h"
 #include "task/slot.h"
 
 static struct task *tasks;
@@ -81,6 +83,36 @@ what_is_kept_is_not_recalled(void **state)
 	assert_ptr_equal(slot_take_owner(&slot), &tasks[0]);
 }
 
+/* Whether the kernel, which has granted it, does so no more. */
+static bool refused;
+
+int
+__real_weir__membarrier(int command);
+int
+__wrap_weir__membarrier(int command);
+
+int
+__wrap_weir__membarrier(int command)
+{
+	return refused && command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ?
+		       -EPERM :
+		       __real_weir__membarrier(command);
+}
+
+/* It is not tried again and again. */
+static void
+what_cannot_be_recalled_is_kept(void **state)
+{
+	slot_swap_owner(&slot, &tasks[0]);
+	assert_true(slot_is_full_any(&slot));
+	refused = true;
+	assert_null(weir__slot_recall(&slot));
+	refused = false;
+	assert_false(slot_is_full_any(&slot));
+	assert_null(weir__slot_recall(&slot));
+	assert_ptr_equal(slot_take_owner(&slot), &tasks[0]);
+}
+
 #define ROUNDS 20000u
 
 static struct atomic_u32 turns, recalled, end;
@@ -132,6 +164,7 @@ main(void)
 		TEST(what_is_recalled_is_gone),
 		TEST(what_was_recalled_comes_again_once),
 		TEST(what_is_kept_is_not_recalled),
+		TEST(what_cannot_be_recalled_is_kept),
 		TEST(each_task_has_one_turn),
 	};
 

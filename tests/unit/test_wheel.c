@@ -434,6 +434,24 @@ take_empties_a_wheel(void **state)
 	assert_int_equal(wheel.n, 0);
 }
 
+static void
+take_keeps_the_order_of_a_tick(void **state)
+{
+	struct wheel_timer t[6];
+	unsigned int i;
+
+	/* As far as two levels: the second half goes where the first has come to. */
+	weir__wheel_init(&wheel, 0);
+	for (i = 0; i < RTE_DIM(t) / 2; i++)
+		weir__wheel_insert(&wheel, &t[i], 1 << 20);
+	assert_null(weir__wheel_advance(&wheel, (1 << 20) - 1));
+	for (; i < RTE_DIM(t); i++)
+		weir__wheel_insert(&wheel, &t[i], 1 << 20);
+	for (i = 0; i < RTE_DIM(t); i++)
+		assert_ptr_equal(weir__wheel_take(&wheel), &t[i]);
+	assert_null(weir__wheel_take(&wheel));
+}
+
 int
 main(void)
 {
@@ -449,6 +467,7 @@ main(void)
 		cmocka_unit_test(
 			timers_of_a_tick_keep_their_order_on_the_way_down),
 		cmocka_unit_test(take_empties_a_wheel),
+		cmocka_unit_test(take_keeps_the_order_of_a_tick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
