@@ -549,8 +549,7 @@ release(struct weir_runtime *rt)
 
 	rc = weir_runtime_shutdown(rt, UINT64_MAX, NULL);
 	WEIR_ASSERT(rc == 0,
-		    "weir_runtime_free(): not on a worker, nor where one "
-		    "waits for the caller");
+		    "weir_runtime_free(): not on a worker, nor in a job");
 	if (rc < 0)
 		return;
 	tell_of_sources(rt);

@@ -425,7 +425,7 @@ def a_peer_that_cannot_be_had_is_left_out():
 
 
 def peers_of_rust_need_their_allocator():
-    listed = subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True,
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], stdout=subprocess.PIPE, text=True,
                             check=True).stdout.split()
     found = [word for word in listed
              if word.startswith("/") and word.endswith(sched_scenarios.JEMALLOC)]

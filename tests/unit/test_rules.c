@@ -214,7 +214,9 @@ runtime_is_not_freed_on_a_worker(void **state)
 	free_said = NULL;
 	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &rig.rt, NULL), 0);
 #ifdef WEIR_ASSERTS
-	assert_string_equal(free_said, "weir_runtime_free(): not on a worker");
+	assert_string_equal(
+		free_said,
+		"weir_runtime_free(): not on a worker, nor in a job");
 #endif
 	assert_int_equal(
 		weir_runtime_block_on(rig.rt, &rig_done_ops, &rig.told, NULL),
