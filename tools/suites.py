@@ -60,6 +60,15 @@ CPUS = len(os.sched_getaffinity(0))
 Times = collections.namedtuple("Times", "all build longest longest_name")
 
 
+# What is before programs in the foreground under nohup: in our process group, they get
+# the SIGHUP that others do not.
+NOHUP = []
+
+
+def in_foreground(argv, **kwargs):
+    return subprocess.run([*NOHUP, *argv], **kwargs)
+
+
 def check_programs(_suite):
     return [Program("check", ["tools/check"], {}, 120, True)]
 
@@ -67,7 +76,7 @@ def check_programs(_suite):
 def meson_programs(label):
     """Makes a function that gives the tests in a suite of Meson's."""
     def programs(suite):
-        listed = subprocess.run(
+        listed = in_foreground(
             ["meson", "introspect", "--tests", f"build-{suite.tree}"],
             check=True, stdout=subprocess.PIPE).stdout
         return [Program(t["name"], t["cmd"], t["env"], t["timeout"],
@@ -272,9 +281,12 @@ def is_ignored(number):
 
 def take_signals():
     for number in SIGNALS:
-        # By a handler, for programs' sake, as above.
-        signal.signal(number, (lambda *_: None) if is_ignored(number)
-                      else on_signal)
+        if is_ignored(number):
+            # By a handler, for programs' sake, as above.
+            signal.signal(number, lambda *_: None)
+            NOHUP[:] = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"]
+        else:
+            signal.signal(number, on_signal)
 
 
 def on_signal(number, _frame):
@@ -392,9 +404,9 @@ def prepare(suite):
     """Packages and build; the case of a failure, or None."""
     # In the foreground, since it may ask for a password.
     if suite.extras:
-        subprocess.run(["tools/setup", *suite.extras], check=False)
+        in_foreground(["tools/setup", *suite.extras], check=False)
     argv = ["tools/setup", *suite.groups]
-    status = subprocess.run(argv, check=False).returncode
+    status = in_foreground(argv, check=False).returncode
     if suite.tree and status == 0:
         argv = ["tools/build", suite.tree]
         status, _, err = execute(argv, {}, BUILD_SECONDS)

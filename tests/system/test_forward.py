@@ -66,8 +66,13 @@ def many_first():
 def first_that_are_not_taken():
     """Of more than a ring holds nobody takes any out before forwarding begins."""
     first = 2 * RING_SIZE // BURST
-    account = Testpmd(("--tx-first-bursts", str(first), "--forward-mode", "rxonly",
-                       *RUN), TWO_RING, 1).run()
+    options = ("--tx-first-bursts", str(first), "--forward-mode", "rxonly",
+               "--stats-period", "0.1")
+    with Testpmd(options, TWO_RING, 1) as testpmd:
+        testpmd.wait_for(
+            lambda *_: list(testpmd.counted("RX").values()) == 2 * [RING_SIZE],
+            "all that are in the rings")
+        account = testpmd.stop()
     dropped = first * BURST - RING_SIZE
     check(account.ports == {n: (RING_SIZE, RING_SIZE, dropped) for n in (0, 1)},
           f"{account.ports}")

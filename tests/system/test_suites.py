@@ -45,7 +45,16 @@ suites.SUITES = {{"s": suites.Suite("", ["build"], None, lambda _: programs,
 sys.exit(suites.main(["s"]))
 """
 
-# The same of one that waits for $0.go, and two behind it.
+# What it runs in the foreground gets SIGHUP, as from a terminal that ends.
+FOREGROUND = f"""
+import sys
+sys.path.insert(0, {TOOLS!r})
+import suites
+suites.take_signals()
+suites.in_foreground(["sh", "-c", "kill -HUP $$; echo on"], check=True)
+"""
+
+# As STOPPED, of one that waits for $0.go, and two behind it.
 UNREAD = f"""
 import sys
 sys.path.insert(0, {TOOLS!r})
@@ -301,6 +310,13 @@ def under_nohup_the_end_of_a_terminal_is_none():
         "sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
 
 
+def under_nohup_it_is_none_in_the_foreground_either():
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-B", "-c",
+         FOREGROUND], stdout=subprocess.PIPE, text=True, check=False)
+    check((done.returncode, done.stdout) == (0, "on\n"), f"{done}")
+
+
 def who_is_not_read_ends():
     with tempfile.TemporaryDirectory() as folder, \
             tempfile.TemporaryDirectory() as scratch, subprocess.Popen(
@@ -401,6 +417,7 @@ def main():
                  side_by_side_the_order_stays, the_end_says_how_long_it_took,
                  who_is_stopped_leaves_nothing_behind,
                  under_nohup_the_end_of_a_terminal_is_none,
+                 under_nohup_it_is_none_in_the_foreground_either,
                  who_is_not_read_ends,
                  a_list_that_cannot_be_written_fails,
                  tsan_runs_in_a_folder_with_a_space,

@@ -47,6 +47,8 @@ def on_sigterm(number, _frame):
 
 
 signal.signal(signal.SIGTERM, on_sigterm)
+# Programs that are tested would ignore it, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def check(condition, text):

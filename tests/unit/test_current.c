@@ -311,6 +311,34 @@ create_cancelled(void *arg)
 	return NULL;
 }
 
+static void *
+validate_cancelled(void *arg)
+{
+	struct creator *c = arg;
+
+	pthread_cancel(pthread_self());
+	c->done = weir_options_validate(&c->options, NULL, 0) == 0;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void
+test_who_is_cancelled_validates(void **state)
+{
+	struct creator c = { .done = false };
+	pthread_t thread;
+	cpu_set_t cpus;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	rig_options(&c.options, 0);
+	c.options.current_thread = true;
+	c.options.blocking_cpus = &cpus;
+	assert_int_equal(pthread_create(&thread, NULL, validate_cancelled, &c),
+			 0);
+	pthread_join(thread, NULL);
+	assert_true(c.done);
+}
+
 /* It tries CPUs by a thread, reads files, and writes to the log. */
 static void
 test_who_is_cancelled_creates_a_whole_runtime(void **state)
@@ -484,6 +512,7 @@ main(void)
 		TEST(test_a_driver_that_is_cancelled_ends_behind_its_task),
 		TEST(test_who_is_cancelled_ends_behind_what_it_drops),
 		TEST(test_who_is_cancelled_creates_a_whole_runtime),
+		TEST(test_who_is_cancelled_validates),
 		TEST(test_the_driver_polls_sources),
 		TEST(test_shutdown_ends_those_who_block),
 		TEST(test_shutdown_ends_tasks_that_nobody_drives),

@@ -293,9 +293,9 @@ expect_service_while_worker_0_is_stuck(void)
 	struct weir_null *null[SERVED];
 	struct weir_source *source[SERVED];
 	struct weir_join *taker[SERVED];
-	struct atomic_u32 taken = { 0 };
+	struct atomic_u32 taken[SERVED] = { 0 };
 	struct weir_source_stats stats;
-	struct taker t = { .taken = &taken, .wanted = 1 };
+	struct taker t = { .wanted = 1 };
 	unsigned int worker = 0, i;
 	struct rig_blockers b;
 
@@ -303,6 +303,7 @@ expect_service_while_worker_0_is_stuck(void)
 		null[i] = weir_null_create(rig.rt, 0);
 		source[i] = weir_null_source(null[i]);
 		t.null = null[i];
+		t.taken = &taken[i];
 		taker[i] = weir_task_spawn(rig.rt, &taker_ops, &t, NULL);
 		/* Only a source that has a waiter is polled. */
 		rig_wait_until((weir_source_stats_get(source[i], &stats),
