@@ -222,25 +222,33 @@ test_a_detached_failure_shuts_down(void **state)
 	rig_runtime_end(&rt);
 }
 
-static void
-test_a_failure_is_only_logged_by_default(void **state)
+/* Whether the log tells of it when the handle of a task that has failed is given up. */
+static bool
+is_told_of(const struct weir_task_ops *ops, const void *task_state)
 {
-	struct weir_join *join;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *log = open_memstream(&text, &size);
+	struct weir_join *join = weir_task_spawn(rt, ops, task_state, NULL);
+	bool told;
 
 	assert_non_null(log);
-	create(WEIR_FAILURE_LOG, NULL);
-	join = weir_task_spawn(rt, &fail_ops, NULL, NULL);
 	assert_non_null(join);
 	rig_wait_until(weir_join_ended(join));
 	rte_openlog_stream(log);
 	weir_join_detach(join);
 	rte_openlog_stream(NULL);
 	fclose(log);
-	assert_non_null(strstr(text, "nobody awaits it"));
+	told = strstr(text, "nobody awaits it") != NULL;
 	free(text);
+	return told;
+}
+
+static void
+test_a_failure_is_only_logged_by_default(void **state)
+{
+	create(WEIR_FAILURE_LOG, NULL);
+	assert_true(is_told_of(&fail_ops, NULL));
 	assert_int_equal(weir_runtime_block_on(rt, &counted_ops, NULL, NULL),
 			 0);
 	rig_runtime_end(&rt);
@@ -265,23 +273,10 @@ static const struct weir_task_ops fail_at_the_end_ops = {
 static bool
 is_told_at_the_end(int error)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *log = open_memstream(&text, &size);
-	struct weir_join *join;
 	bool told;
 
-	assert_non_null(log);
 	create(WEIR_FAILURE_LOG, NULL);
-	join = weir_task_spawn(rt, &fail_at_the_end_ops, &error, NULL);
-	assert_non_null(join);
-	rig_wait_until(weir_join_ended(join));
-	rte_openlog_stream(log);
-	weir_join_detach(join);
-	rte_openlog_stream(NULL);
-	fclose(log);
-	told = strstr(text, "nobody awaits it") != NULL;
-	free(text);
+	told = is_told_of(&fail_at_the_end_ops, &error);
 	rig_runtime_end(&rt);
 	return told;
 }

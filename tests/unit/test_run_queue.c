@@ -2,13 +2,12 @@
 
 #include "unit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/membarrier.h"
 #include "base/rand.h"
 #include "queue/run_queue.h"
+#include "refusal.h"
 #include "rig.h"
 
 #define SIZE RUN_QUEUE_SIZE
@@ -496,22 +495,6 @@ recall_takes_what_is_left_of_a_batch(void **state)
 	free(tasks);
 }
 
-/* Whether the kernel, which has granted it, does so no more. */
-static bool refused;
-
-int
-__real_weir__membarrier(int command);
-int
-__wrap_weir__membarrier(int command);
-
-int
-__wrap_weir__membarrier(int command)
-{
-	return refused && command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ?
-		       -EPERM :
-		       __real_weir__membarrier(command);
-}
-
 /* Nobody could take another back. */
 static void
 batch_that_cannot_be_recalled_is_the_last(void **state)
@@ -523,9 +506,9 @@ batch_that_cannot_be_recalled_is_the_last(void **state)
 	rig_need_membarrier();
 	begin_batch(&q, tasks, SIZE);
 	init_at(&dst, 0);
-	refused = true;
+	membarrier_refused = true;
 	n = weir__run_queue_recall(&q, &dst);
-	refused = false;
+	membarrier_refused = false;
 	assert_int_equal(n, 0);
 	expect_pops(&q, 1, BATCH);
 	for (n = BATCH; n < SIZE; n++) {

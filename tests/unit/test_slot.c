@@ -2,11 +2,10 @@
 
 #include "rig.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/membarrier.h"
+#include "refusal.h"
 #include "task/slot.h"
 
 static struct task *tasks;
@@ -83,31 +82,15 @@ what_is_kept_is_not_recalled(void **state)
 	assert_ptr_equal(slot_take_owner(&slot), &tasks[0]);
 }
 
-/* Whether the kernel, which has granted it, does so no more. */
-static bool refused;
-
-int
-__real_weir__membarrier(int command);
-int
-__wrap_weir__membarrier(int command);
-
-int
-__wrap_weir__membarrier(int command)
-{
-	return refused && command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ?
-		       -EPERM :
-		       __real_weir__membarrier(command);
-}
-
 /* It is not tried again and again. */
 static void
 what_cannot_be_recalled_is_kept(void **state)
 {
 	slot_swap_owner(&slot, &tasks[0]);
 	assert_true(slot_is_full_any(&slot));
-	refused = true;
+	membarrier_refused = true;
 	assert_null(weir__slot_recall(&slot));
-	refused = false;
+	membarrier_refused = false;
 	assert_false(slot_is_full_any(&slot));
 	assert_null(weir__slot_recall(&slot));
 	assert_ptr_equal(slot_take_owner(&slot), &tasks[0]);
