@@ -184,6 +184,21 @@ having_its_turn(const struct weir_fiber *task)
 	return f;
 }
 
+/*
+ * The switch writes to the fiber's stack when the thread is in it no more: should that
+ * be too small, it is to be known whose it was (overflow.c). So its place is touched
+ * before. A frame is that large, and lies lower.
+ */
+static __rte_always_inline void
+touch_frame(void)
+{
+	uint8_t frame[sizeof(struct switch_frame)];
+
+	frame[0] = 0;
+	/* For all that the compiler knows, this reads it. */
+	__asm__("" : : "r"(frame) : "memory");
+}
+
 /* F4 */
 static __rte_noinline struct fiber *
 in_poll(const struct weir_fiber *task)
@@ -196,6 +211,7 @@ out_of_poll(const struct weir_fiber *task)
 {
 	struct fiber *f = having_its_turn(task);
 
+	touch_frame();
 	if (likely(f != NULL))
 		weir__fiber = f->outer;
 	return f;

@@ -450,6 +450,21 @@ overflow_after_a_wait_elsewhere_is_reported(void **state)
 		fail_msg("status %x: %s", status, output);
 }
 
+/*
+ * Nothing that the fiber does goes deeper than where it waits; but the thread sanitizer
+ * does, which is told of the wait there and cannot have a fault itself.
+ */
+#ifndef WEIR_TSAN
+static void
+overflow_inside_a_switch_is_reported(void **state)
+{
+	int status = run_child("waits", output, sizeof(output));
+
+	if (!died(status) || strstr(output, LINE) == NULL)
+		fail_msg("status %x: %s", status, output);
+}
+#endif
+
 static void
 nothing_is_said_unless_asked_for(void **state)
 {
@@ -523,6 +538,35 @@ overflow_run(struct weir_fiber *f, void *state)
 		       0;
 }
 
+/* Calls that with so many bytes of the stack taken, and does nothing below. */
+static __rte_noinline int
+with_taken(size_t bytes, int (*call)(void *arg), void *arg)
+{
+	uint8_t *taken = __builtin_alloca(bytes);
+
+	__asm__("" : : "r"(taken) : "memory");
+	return call(arg);
+}
+
+static int
+suspend(void *arg)
+{
+	return weir_fiber_suspend(arg);
+}
+
+/* Somewhat deeper each time. */
+static int
+waits_run(struct weir_fiber *f, void *state)
+{
+	size_t taken;
+
+	for (taken = 16; taken < WEIR_FIBER_STACK_MAX; taken += 16) {
+		weir_context_yield(weir_fiber_context(f));
+		with_taken(taken, suspend, f);
+	}
+	return 0;
+}
+
 static int
 null_run(struct weir_fiber *f, void *state)
 {
@@ -588,6 +632,8 @@ child(const char *what)
 		/* Near to it: the sanitizer of undefined behaviour knows NULL. */
 		j.depth = 64;
 	}
+	if (strcmp(what, "waits") == 0)
+		j.fiber.run = waits_run;
 	rig.rt = rig_runtime(3);
 	for (i = 0; strcmp(what, "moved") == 0 && i < 100; i++) {
 		j.depth = 1000 + i;
@@ -623,6 +669,9 @@ main(int argc, char **argv)
 		cmocka_unit_test(overflow_is_reported_whole),
 		cmocka_unit_test(old_kernels_guard_too),
 		cmocka_unit_test(overflow_after_a_wait_elsewhere_is_reported),
+#ifndef WEIR_TSAN
+		cmocka_unit_test(overflow_inside_a_switch_is_reported),
+#endif
 		cmocka_unit_test(nothing_is_said_unless_asked_for),
 		cmocka_unit_test(other_faults_are_not_the_stacks),
 		cmocka_unit_test(handler_that_was_there_comes_next),
