@@ -65,7 +65,9 @@
  * of a library, of another file unless the linker optimises, or with
  * __attribute__((noipa)). For one that has effects, such as freeing packets,
  * __rte_noinline is enough: its calls stay where they are. No mutex or spinlock
- * may be held across an await: another thread would release it.
+ * may be held across an await: another thread would release it. Nor, in C++, may a
+ * fiber await in a catch block, or in a destructor that an exception has called: which
+ * exceptions are being handled is a thread's, and other fibers have their turns there.
  */
 
 #include <weir_common.h>

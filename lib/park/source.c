@@ -222,9 +222,10 @@ weir__source_set_rescue(struct source_set *s, uint64_t now)
 
 	if (a == NULL)
 		return 0;
+	/* Of one that is not armed the ops may have gone with its driver. */
 	for (i = 0; i < a->n; i++)
-		if ((a->s[i]->ops->flags & WEIR_SOURCE_ANY_THREAD) &&
-		    source_is_armed(a->s[i]) &&
+		if (source_is_armed(a->s[i]) &&
+		    (a->s[i]->ops->flags & WEIR_SOURCE_ANY_THREAD) &&
 		    !is_to_rest(a->s[i], now, false))
 			ready += poll_source(a->s[i], true);
 	return ready;

@@ -195,8 +195,6 @@ weir__source_set_wake(struct source_set *s, bool late)
 	for (i = 0; a != NULL && i < a->n; i++) {
 		struct weir_source *src = a->s[i];
 
-		if (src->ops->sleep == NULL)
-			continue;
 		found = false;
 		w = NULL;
 		lock_acquire(&src->lock);

@@ -35,7 +35,8 @@ weir_source_worker(const struct weir_source *source);
 /**
  * Gives a source to another worker, which polls it from here on. What it had
  * received stays in it, so the order of a queue is kept, and nothing is lost.
- * Its memory stays on the node where it was made.
+ * Its memory stays on the node where it was made. Meanwhile either may call the
+ * driver's poll, by turns.
  *
  * Waits until no worker can be looking at it as it was, and the one that it leaves
  * does not sleep on it.
@@ -72,7 +73,7 @@ weir_source_close(struct weir_source *source, int error);
 /**
  * Tells the waiter something without ending the source: the next wait gives
  * the error once, behind what had been received before, and later ones go on as
- * before.
+ * before. An error that has not been told yet is replaced.
  *
  * @param error  Positive errno, for example ENETDOWN; EINVAL stands in for any
  *               other number.

@@ -70,7 +70,11 @@ struct weir_place {
  * makes the compiler speak.
  */
 __extension__ typedef unsigned __int128 weir_label_;
+#ifdef __cplusplus
+#define WEIR_LABEL_(line) ((static_cast<weir_label_>(1) << 64) + (line))
+#else
 #define WEIR_LABEL_(line) (((weir_label_)1 << 64) + (line))
+#endif
 
 /* What it would only warn of, if anything, is an error in between. */
 #ifdef __clang__

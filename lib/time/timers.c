@@ -98,6 +98,12 @@ weir__timers_fire(struct timers *ts, uint64_t now)
 			if (w == NULL)
 				break;
 			waiters[n] = release(timer_of(w));
+			/*
+			 * Of the first, timers_fetch() has done so. The timer's
+			 * memory may be another's by then, and is not looked at.
+			 */
+			prefetch_to_write(waiters[n]);
+			prefetch_to_write(timer_of(w) + 1);
 		}
 		tell_due(ts);
 		note_next(ts);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_errno.h>
@@ -1000,29 +1001,39 @@ count_fini(void *priv)
 	rig_add(&finis, 1);
 }
 
-/* Its memory goes with the runtime; the driver's user has no more of it at once. */
+/*
+ * Its memory goes with the runtime; the driver's user has no more of it at once, and the
+ * driver may be unloaded.
+ */
 static void
 source_freed_without_memory_is_not_lost(void **state)
 {
-	static const struct weir_source_ops ops = {
+	struct weir_source_ops *ops =
+		mmap(NULL, sizeof(*ops), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct weir_runtime *rt;
+	size_t before;
+	void *source;
+
+	assert_ptr_not_equal(ops, MAP_FAILED);
+	*ops = (struct weir_source_ops){
 		.name = "counted",
 		.poll = no_event,
 		.wake_all = no_place,
 		.fini = count_fini,
 	};
-	struct weir_runtime *rt;
-	size_t before;
-	void *source;
-
 	rig_runtime_free(rig_runtime(1));
 	before = rig_heap_in_use();
 	rt = rig_runtime(1);
-	source = weir_source_create(rt, &ops, 0, 0);
+	source = weir_source_create(rt, ops, 0, 0);
 	assert_non_null(source);
 	rig_set(&finis, 0);
 	grant(0);
 	weir_source_free(source);
 	grant(UINT32_MAX);
+	munmap(ops, sizeof(*ops));
+	weir__source_set_rescue(&rt->workers[0]->sources, rte_rdtsc());
+	weir__source_set_wake(&rt->workers[0]->sources, false);
 	assert_int_equal(rig_get(&finis), 1);
 	rig_runtime_free(rt);
 	assert_int_equal(rig_get(&finis), 1);
