@@ -16,6 +16,8 @@
  * F4 On a fiber's stack nothing of a thread's own is looked at by a function
  *    that also switches: its address may have been that of another thread's.
  *    So it is before a switch that a fiber says that the thread leaves it.
+ * F5 A thread in a fiber has that fiber's exceptions, and its own again when it
+ *    has left: a catch block may wait, though the C++ library keeps them by thread.
  */
 
 #include <errno.h>
@@ -33,6 +35,23 @@ static_assert(WEIR_FIBER_STACK_MIN == STACK_MIN_SIZE &&
 	      "what the header says about stacks");
 
 __thread struct fiber *weir__fiber __attribute__((tls_model("initial-exec")));
+
+static inline bool
+exceptions_are_there(void)
+{
+	return __cxa_get_globals != NULL;
+}
+
+/* F5: the thread enters a fiber or leaves it. Never inlined: F4. */
+static __rte_noinline void
+swap_exceptions(struct fiber *f)
+{
+	struct exceptions *thread = __cxa_get_globals();
+	struct exceptions kept = *thread;
+
+	*thread = f->exceptions;
+	f->exceptions = kept;
+}
 
 /*
  * Goes on with a fiber until it waits or ends: WEIR_PENDING, or its outcome. ctx:
@@ -76,11 +95,20 @@ fiber_end(void *arg)
 	return rc != WEIR_PENDING ? rc : -EPROTO;
 }
 
+/* What overflows in here is still this fiber's stack. F5 */
+static __rte_always_inline void
+leave(struct fiber *f)
+{
+	if (unlikely(exceptions_are_there()))
+		swap_exceptions(f);
+	weir__fiber = f->outer;
+}
+
 /* F3, F4 */
 static __rte_noinline void
-go_out(const struct fiber *f)
+go_out(struct fiber *f)
 {
-	weir__fiber = f->outer;
+	leave(f);
 }
 
 static void
@@ -122,6 +150,15 @@ begin(struct weir_fiber *task, const struct weir_context *ctx)
 	return 0;
 }
 
+/* What else there is to do before a switch to a fiber. F5 */
+static void
+prepare(struct fiber *f)
+{
+	weir__overflow_prepare();
+	if (exceptions_are_there())
+		swap_exceptions(f);
+}
+
 /* Kept apart, so that the other polls save no registers. */
 static __rte_noinline int
 poll_prepared(struct weir_context *ctx, struct weir_fiber *task)
@@ -130,7 +167,7 @@ poll_prepared(struct weir_context *ctx, struct weir_fiber *task)
 
 	if (rc != 0)
 		return rc;
-	weir__overflow_prepare();
+	prepare(task->reserved);
 	return enter(task, ctx, 0);
 }
 
@@ -139,7 +176,8 @@ weir_fiber_poll(struct weir_context *ctx, void *state)
 {
 	struct weir_fiber *task = state;
 
-	if (unlikely(task->reserved == NULL || overflow_is_reported()))
+	if (unlikely(task->reserved == NULL || overflow_is_reported() ||
+		     exceptions_are_there()))
 		return poll_prepared(ctx, task);
 	return enter(task, ctx, 0);
 }
@@ -152,7 +190,7 @@ weir_fiber_drop(void *state)
 
 	if (task->reserved == NULL)
 		return;
-	weir__overflow_prepare();
+	prepare(task->reserved);
 	rc = enter(task, NULL, -ECANCELED);
 	WEIR_ASSERT(rc != WEIR_PENDING,
 		    "F2: a fiber that was dropped has ended");
@@ -213,7 +251,7 @@ out_of_poll(const struct weir_fiber *task)
 
 	touch_frame();
 	if (likely(f != NULL))
-		weir__fiber = f->outer;
+		leave(f);
 	return f;
 }
 

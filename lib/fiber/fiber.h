@@ -8,6 +8,22 @@
 #include "task/stack.h"
 #include "task/task.h"
 
+/*
+ * C++: which exceptions a thread handles, and how many are on their way. The C++ ABI for
+ * Itanium, which others have taken over, has it so (2.2.2, Caught Exception Stack).
+ */
+struct exceptions {
+	void *caught;
+	unsigned int nb_uncaught;
+};
+
+/*
+ * Where the calling thread's are. Not there in a program without C++: the library needs
+ * none of it.
+ */
+struct exceptions *
+__cxa_get_globals(void) __attribute__((weak));
+
 /* A fiber that has begun and not ended. Lies at the upper end of its stack. */
 struct fiber {
 	struct weir_fiber *task;
@@ -17,6 +33,8 @@ struct fiber {
 	struct fiber *outer;	  /* which the calling thread was in */
 	unsigned int late;	  /* awaits since it was cancelled */
 	int rc;
+	/* Its own while nobody is in it; else its caller's. */
+	struct exceptions exceptions;
 	struct switch_sanitizers sanitizers;
 };
 

@@ -65,9 +65,12 @@
  * of a library, of another file unless the linker optimises, or with
  * __attribute__((noipa)). For one that has effects, such as freeing packets,
  * __rte_noinline is enough: its calls stay where they are. No mutex or spinlock
- * may be held across an await: another thread would release it. Nor, in C++, may a
- * fiber await in a catch block, or in a destructor that an exception has called: which
- * exceptions are being handled is a thread's, and other fibers have their turns there.
+ * may be held across an await: another thread would release it.
+ *
+ * **C++.** A fiber may await in a catch block, and in a destructor that an exception has
+ * called: each has its own exceptions, on whichever thread it goes on. That costs a turn
+ * some nanoseconds, only in programs with C++. The library learns of it when it is
+ * loaded: where C++ is loaded after it, with dlopen(3), fibers may not await there.
  */
 
 #include <weir_common.h>

@@ -15,6 +15,7 @@ from weirtest import Tap, check, lcores
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HELLO = os.path.join(TOP, "apps", "hello", "hello.c")
+EXCEPTIONS = os.path.join(TOP, "tests", "system", "exceptions.cpp")
 
 
 def run(*args, env=None):
@@ -50,21 +51,33 @@ class Installed:
         return [there if os.path.isdir(there[2:]) else flag
                 for flag, there in zip(flags, moved)]
 
-    def build(self, *libs):
-        program = os.path.join(self.folder, "hello")
-        run("cc", *self.pkg_config("--cflags"), HELLO, "-o", program, *libs)
+    def build(self, source, *libs):
+        program = os.path.join(self.folder,
+                               os.path.splitext(os.path.basename(source))[0])
+        run("g++" if source.endswith(".cpp") else "cc",
+            *self.pkg_config("--cflags"), source, "-o", program, *libs)
         return program
 
-    def hello(self, program):
+    def start(self, program, workers):
+        """What it prints."""
         prefix = f"weir-install-{os.getpid()}"
-        out = run(program, "--no-huge", "-m", "256", "--no-pci",
-                  "--lcores", lcores(1), "--no-shconf", "--no-telemetry",
-                  f"--file-prefix={prefix}", env=self.env)
+        return run(program, "--no-huge", "-m", "256", "--no-pci",
+                   "--lcores", lcores(workers), "--no-shconf",
+                   "--no-telemetry", f"--file-prefix={prefix}", env=self.env)
+
+    def hello(self, *libs):
+        out = self.start(self.build(HELLO, *libs), 1)
         check("hello: 12 squared is 144" in out, f"hello printed: {out}")
+
+    def exceptions(self, *libs):
+        for workers in 1, 2:
+            out = self.start(self.build(EXCEPTIONS, *libs), workers)
+            check("exceptions: each fiber had its own" in out,
+                  f"exceptions printed: {out}")
 
 
 def shared(installed):
-    installed.hello(installed.build(*installed.pkg_config("--libs")))
+    installed.hello(*installed.pkg_config("--libs"))
 
 
 def with_archive(installed, *options):
@@ -74,9 +87,18 @@ def with_archive(installed, *options):
             for flag in installed.pkg_config("--libs", *options)]
 
 
+def statically(installed):
+    return [*with_archive(installed), "-lnuma", "-lpthread"]
+
+
 def static(installed):
-    installed.hello(installed.build(*with_archive(installed), "-lnuma",
-                                    "-lpthread"))
+    installed.hello(*statically(installed))
+
+
+def exceptions(installed):
+    installed.exceptions(*installed.pkg_config("--libs"))
+    installed.exceptions(*statically(installed))
+    installed.exceptions(*statically(installed), "-static-libstdc++")
 
 
 def is_there(flag):
@@ -93,10 +115,9 @@ def is_there(flag):
 
 def all_static(installed):
     libs = filter(is_there, with_archive(installed, "--static"))
-    program = installed.build(*libs)
-    needed = run("readelf", "--dynamic", program)
+    installed.hello(*libs)
+    needed = run("readelf", "--dynamic", os.path.join(installed.folder, "hello"))
     check("librte_" not in needed and "libweir" not in needed, needed)
-    installed.hello(program)
 
 
 def manual_of(installed, name, *helps):
@@ -145,6 +166,8 @@ def main():
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
         tap.run("and one with DPDK's as well", all_static, installed)
+        tap.run("fibers in C++ have their own exceptions", exceptions,
+                installed)
         tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
