@@ -24,7 +24,8 @@ struct weir_worker_stats {
 	/** EAL lcore it runs on; LCORE_ID_ANY: a thread that is none */
 	unsigned int lcore;
 	unsigned int node; /**< NUMA node id of that lcore */
-	uint64_t polls;	   /**< tasks taken to be polled */
+	/** Tasks taken to be polled; also those that, aborted, are dropped instead. */
+	uint64_t polls;
 	/**
 	 * Times it had nothing to run; of waits of some microseconds behind others as
 	 * short, about one a millisecond, and none where no other worker can be.

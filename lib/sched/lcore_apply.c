@@ -171,7 +171,7 @@ check_lcore(const struct weir_lcore_map_lcore *lcore, const struct error *e)
 			      "a worker",
 			      lcore->lcore,
 			      lcore->main ? "the main lcore" : "spare");
-	if (lcore->park >= LCORE_MAP_PARK_POLICIES)
+	if (lcore->park < -1 || lcore->park >= LCORE_MAP_PARK_POLICIES)
 		return refuse(e, -EINVAL,
 			      "lcore %u: park %d: must be one of enum "
 			      "weir_park, or -1",

@@ -62,9 +62,10 @@ struct weir_lcore_map_change {
  *                 no longer than the call.
  * @param change   What was done; may be NULL. Written on success only.
  * @param error    Where one line goes that says what is wrong; may be NULL.
- * @return 0; -EINVAL for a map that cannot be had, or a source of another runtime;
- * -EBUSY when an lcore runs something else; -EEXIST when another thread has just
- * added a worker; -ENOMEM; -ESHUTDOWN, also for a map that would change nothing;
+ * @return 0; -EINVAL for a map that cannot be had, or a source of another runtime, and
+ * when another thread has just retired the worker that a source was to move to; -EBUSY
+ * when an lcore runs something else; -EEXIST when another thread has just added a
+ * worker; -ENOMEM; -ESHUTDOWN, also for a map that would change nothing;
  * -ENOTSUP in a current-thread runtime; -EDEADLK on a worker or in a function that a
  * task of the runtime blocks in.
  *

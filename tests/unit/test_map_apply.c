@@ -332,6 +332,11 @@ map_by_hand_that_cannot_be_had_changes_nothing(void **state)
 	assert_string_equal(error, "lcore 1: park 4: must be one of enum "
 				   "weir_park, or -1");
 	assert_string_equal(describe(), "0:1,0 1:1,1");
+	lcores[1].park = -2;
+	assert_int_equal(apply_map(&map, NULL), -EINVAL);
+	assert_string_equal(error, "lcore 1: park -2: must be one of enum "
+				   "weir_park, or -1");
+	assert_string_equal(describe(), "0:1,0 1:1,1");
 	lcores[1].park = WEIR_PARK_ADAPTIVE;
 	assert_int_equal(apply_map(&map, NULL), 0);
 	assert_string_equal(describe(), "0:3,0,1");
