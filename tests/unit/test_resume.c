@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/membarrier.h"
 #include "sched/scheduler.h"
 
 #define TURNS 1000u
@@ -31,6 +32,24 @@ static struct {
 	struct atomic_u32 polls, open, dropped, stop;
 	struct rig_door door;
 } shared;
+
+/* Of those who recall. */
+static struct atomic_u32 fences;
+
+int
+__real_weir__membarrier(int command);
+int
+__wrap_weir__membarrier(int command);
+
+int
+__wrap_weir__membarrier(int command)
+{
+	int rc = __real_weir__membarrier(command);
+
+	if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+		rig_add(&fences, 1);
+	return rc;
+}
 
 struct parent {
 	const struct weir_task_ops *child_ops;
@@ -628,7 +647,56 @@ who_yields_beside_one_that_takes_long_runs_elsewhere(void **state)
 	stop(NULL);
 }
 
-/* The same, and has aborted its parent. */
+/* Bound to a worker, which its child has before it has another turn. */
+static int
+stay_poll(struct weir_context *ctx, void *state)
+{
+	bool *spawned = state;
+
+	if (weir_context_worker(ctx) != 0)
+		rig_add(&shared.polls, 1);
+	if (*spawned && rig_get(&shared.door.open))
+		return WEIR_DONE;
+	if (!*spawned)
+		shared.child = weir_task_spawn(rig.rt, &hold_ops, NULL, NULL);
+	*spawned = true;
+	return weir_context_yield(ctx);
+}
+
+/* Z2 and Z3 of recall.c: others find it there time and again. */
+static void
+bound_one_that_yields_beside_one_that_takes_long_stays(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "stay",
+		.state_size = sizeof(bool),
+		.poll = stay_poll,
+	};
+	const struct weir_spawn_attr attr = {
+		.affinity = WEIR_AFFINITY_WORKER,
+	};
+	const bool spawned = false;
+	struct weir_join *join;
+	struct rig_blockers b;
+	uint32_t before;
+
+	rig_need_membarrier();
+	start_workers(2, NULL);
+	rig_block_some(&b, rig.rt, 1u << 1);
+	join = weir_task_spawn(rig.rt, &ops, &spawned, &attr);
+	rig_wait_until(rig_get(&shared.door.in));
+	before = rig_get(&fences);
+	rig_unblock(&b);
+	/* By the second, the first has taken what it could. */
+	rig_wait_until(rig_get(&fences) - before >= 2);
+	rig_set(&shared.door.open, 1);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_join(shared.child, NULL), 0);
+	assert_int_equal(rig_get(&shared.polls), 0);
+	stop(NULL);
+}
+
+/* A child that blocks, and has aborted its parent. */
 static int
 abort_and_block_poll(struct weir_context *ctx, void *state)
 {
@@ -1041,6 +1109,7 @@ main(void)
 		TEST(child_that_takes_long_keeps_its_parent_from_no_value),
 		TEST(who_is_woken_by_one_that_takes_long_runs_elsewhere),
 		TEST(who_yields_beside_one_that_takes_long_runs_elsewhere),
+		TEST(bound_one_that_yields_beside_one_that_takes_long_stays),
 		TEST(child_that_blocks_has_aborted_its_parent),
 		TEST(runtime_ends_while_one_looks),
 		TEST(runtime_ends_while_one_is_put_off),
