@@ -66,7 +66,8 @@ weir_clock_advance(struct weir_runtime *rt, uint64_t ns);
  * A wait for a time, in the state of the task that waits. Zero-initialised it
  * is ready for use; when a wait has ended, for the next. A task whose state goes
  * while it waits, because it is dropped or has what it wants, calls
- * weir_sleep_cancel().
+ * weir_sleep_cancel(). Another task of the runtime may go on with a wait: that one is
+ * woken then.
  */
 struct weir_sleep {
 	uint64_t reserved[6]; /**< not the user's */

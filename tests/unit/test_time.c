@@ -472,6 +472,66 @@ one_sleep_serves_for_waits_of_both_kinds(void **state)
 	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
+/* A sleep that one task begins and another goes on with. */
+struct shared_state {
+	struct weir_sleep *sleep;
+	struct atomic_u32 *polls;
+	uint64_t deadline; /* 0: for some time */
+	bool leaves;
+};
+
+static int
+shared_poll(struct weir_context *ctx, void *state)
+{
+	const struct shared_state *s = state;
+	int rc = s->deadline != 0 ?
+			 weir_sleep_until(ctx, s->sleep, s->deadline) :
+			 weir_sleep(ctx, s->sleep, MS);
+
+	rig_add(s->polls, 1);
+	if (!s->leaves)
+		return rc;
+	return rc == WEIR_PENDING ? WEIR_DONE : -EBADE;
+}
+
+static const struct weir_task_ops shared_ops = {
+	.name = "shared",
+	.state_size = sizeof(struct shared_state),
+	.poll = shared_poll,
+};
+
+static struct weir_join *
+spawn_shared(const struct shared_state *s)
+{
+	struct weir_join *join = weir_task_spawn(rig.rt, &shared_ops, s, NULL);
+
+	assert_non_null(join);
+	return join;
+}
+
+static void
+who_goes_on_with_a_sleep_is_woken(void **state)
+{
+	struct weir_sleep sleep = { { 0 } };
+	struct shared_state s = { .sleep = &sleep, .polls = &rig.log.polls };
+	struct weir_join *join;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	for (i = 0; i < 2; i++) {
+		s.deadline = i == 0 ? 0 : weir_clock_now(rig.rt) + MS;
+		s.leaves = true;
+		assert_int_equal(rig_join(spawn_shared(&s), NULL), 0);
+		assert_int_equal(rig_timers(rig.rt), 1);
+		s.leaves = false;
+		join = spawn_shared(&s);
+		rig_wait_until(rig_get(&rig.log.polls) == 3 * i + 2);
+		assert_int_equal(weir_clock_advance(rig.rt, 2 * MS), 0);
+		assert_int_equal(rig_join(join, NULL), 0);
+		assert_int_equal(rig_timers(rig.rt), 0);
+	}
+}
+
 /* A timeout around a wait for a task. */
 struct bounded_state {
 	struct weir_join *join;
@@ -1137,6 +1197,7 @@ main(void)
 			time_that_passes_while_the_task_is_busy_is_over_with_the_next_poll),
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
 		RIG_TESTS(one_sleep_serves_for_waits_of_both_kinds),
+		RIG_TESTS(who_goes_on_with_a_sleep_is_woken),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
 		RIG_TEST(paused_clock_stands_still, 1),
