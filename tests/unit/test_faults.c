@@ -1031,7 +1031,7 @@ source_freed_without_memory_is_not_lost(void **state)
 	grant(0);
 	weir_source_free(source);
 	grant(UINT32_MAX);
-	munmap(ops, sizeof(*ops));
+	assert_int_equal(munmap(ops, sizeof(*ops)), 0);
 	weir__source_set_rescue(&rt->workers[0]->sources, rte_rdtsc());
 	weir__source_set_wake(&rt->workers[0]->sources, false);
 	assert_int_equal(rig_get(&finis), 1);
