@@ -31,8 +31,8 @@
 #include "base/atomic.h"
 #include "base/claim.h"
 #include "base/common.h"
+#include "base/heap.h"
 #include "base/list.h"
-#include "base/race.h"
 #include "weir_crypto.h"
 #include "weir_source_driver.h"
 
@@ -73,8 +73,7 @@ static struct claims claims = CLAIMS_INIT(claims);
 static void
 destroy(struct weir_crypto_job *job)
 {
-	race_release(RACE_HEAP);
-	rte_free(job);
+	heap_free(job);
 }
 
 /* ops[i], which was sent or is refused, is done. False: the job goes on. */
@@ -294,14 +293,13 @@ weir_crypto_job_create(struct weir_cryptoq *q, unsigned int max_ops)
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	job = rte_zmalloc("crypto job",
-			  sizeof(*job) + max_ops * sizeof(job->ops[0]),
-			  RTE_CACHE_LINE_SIZE);
+	job = heap_taken(rte_zmalloc(
+		"crypto job", sizeof(*job) + max_ops * sizeof(job->ops[0]),
+		RTE_CACHE_LINE_SIZE));
 	if (job == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	race_acquire(RACE_HEAP);
 	job->q = q;
 	job->max_ops = max_ops;
 	return job;

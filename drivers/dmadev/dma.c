@@ -32,8 +32,8 @@
 #include "base/atomic.h"
 #include "base/claim.h"
 #include "base/common.h"
+#include "base/heap.h"
 #include "base/list.h"
-#include "base/race.h"
 #include "weir_dma.h"
 #include "weir_source_driver.h"
 
@@ -79,8 +79,7 @@ static struct claims claims = CLAIMS_INIT(claims);
 static void
 destroy(struct weir_dma_job *job)
 {
-	race_release(RACE_HEAP);
-	rte_free(job);
+	heap_free(job);
 }
 
 /* True if that was the last. */
@@ -301,14 +300,13 @@ weir_dma_job_create(struct weir_dmaq *q, unsigned int max_copies,
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	job = rte_zmalloc("dma job",
-			  sizeof(*job) + max_copies * sizeof(job->copies[0]),
-			  RTE_CACHE_LINE_SIZE);
+	job = heap_taken(rte_zmalloc(
+		"dma job", sizeof(*job) + max_copies * sizeof(job->copies[0]),
+		RTE_CACHE_LINE_SIZE));
 	if (job == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	race_acquire(RACE_HEAP);
 	job->q = q;
 	job->max_copies = max_copies;
 	job->release = release;

@@ -22,7 +22,7 @@
 #include <rte_malloc.h>
 
 #include "base/cycles.h"
-#include "base/race.h"
+#include "base/heap.h"
 #include "txq.h"
 #include "weir_task.h"
 
@@ -38,13 +38,13 @@ weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us)
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	txq = rte_zmalloc_socket("txq", sizeof(*txq), RTE_CACHE_LINE_SIZE,
-				 rte_eth_dev_socket_id(port));
+	txq = heap_taken(rte_zmalloc_socket("txq", sizeof(*txq),
+					    RTE_CACHE_LINE_SIZE,
+					    rte_eth_dev_socket_id(port)));
 	if (txq == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	race_acquire(RACE_HEAP);
 	txq->port = port;
 	txq->queue = queue;
 	txq->timeout = cycles_of_us(timeout_us);
@@ -105,8 +105,7 @@ weir_txq_free(struct weir_txq *txq)
 	if (txq == NULL)
 		return;
 	weir_txq_drain(txq);
-	race_release(RACE_HEAP);
-	rte_free(txq);
+	heap_free(txq);
 }
 
 int

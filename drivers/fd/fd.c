@@ -30,7 +30,7 @@
 #include <rte_malloc.h>
 
 #include "base/common.h"
-#include "base/race.h"
+#include "base/heap.h"
 #include "fd.h"
 #include "weir_runtime.h"
 #include "weir_task.h"
@@ -316,19 +316,17 @@ weir_fd_create(struct weir_fd_set *set, int fd, unsigned int flags)
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	f = rte_zmalloc("fd", sizeof(*f), RTE_CACHE_LINE_SIZE);
+	f = heap_taken(rte_zmalloc("fd", sizeof(*f), RTE_CACHE_LINE_SIZE));
 	if (f == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	race_acquire(RACE_HEAP);
 	f->set = set;
 	f->fd = fd;
 	f->flags = flags;
 	rc = add(f);
 	if (rc < 0) {
-		race_release(RACE_HEAP);
-		rte_free(f);
+		heap_free(f);
 		rte_errno = -rc;
 		return NULL;
 	}
@@ -356,8 +354,7 @@ weir_fd_free(struct weir_fd *f)
 	if (f == NULL)
 		return;
 	weir_fd_close(f, ECANCELED);
-	race_release(RACE_HEAP);
-	rte_free(f);
+	heap_free(f);
 }
 
 static int

@@ -14,21 +14,11 @@
  * atomic of ours: this order would stand in for one that is missing there.
  */
 
-#include <stdint.h>
-
-#include <rte_malloc.h>
-
 #include "base/tsan.h"
 
 #ifdef WEIR_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
-
-/*
- * The p of DPDK's heap: its lock orders an rte_free() before the rte_malloc()
- * that gets the memory next.
- */
-#define RACE_HEAP ((void *)(uintptr_t)rte_free)
 
 static inline void
 race_release(void *p)

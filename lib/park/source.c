@@ -32,6 +32,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "base/heap.h"
 #include "base/race.h"
 #include "park/source.h"
 
@@ -42,18 +43,8 @@ static_assert(offsetof(struct weir_source, polled_until) == WEIR_CACHE_LINE &&
 static void *
 allocate(const struct source_set *s, const char *name, size_t size)
 {
-	void *p =
-		rte_zmalloc_socket(name, size, WEIR_CACHE_LINE, (int)s->socket);
-
-	race_acquire(RACE_HEAP);
-	return p;
-}
-
-static void
-give_back(void *p)
-{
-	race_release(RACE_HEAP);
-	rte_free(p);
+	return heap_taken(rte_zmalloc_socket(name, size, WEIR_CACHE_LINE,
+					     (int)s->socket));
 }
 
 void
@@ -95,7 +86,7 @@ static void
 destroy(struct weir_source *src)
 {
 	free(src->watch);
-	give_back(src);
+	heap_free(src);
 }
 
 void
@@ -107,7 +98,7 @@ weir__source_set_fini(struct source_set *s)
 	for (i = 0; a != NULL && i < a->n; i++)
 		if (a->s[i]->freed)
 			destroy(a->s[i]);
-	give_back(a);
+	heap_free(a);
 }
 
 const struct source_array *
@@ -297,7 +288,7 @@ retire_arrays(struct source_registry *r, struct source_array **old,
 	/* It waited for the readers' quiescent states. */
 	race_acquire(&r->qsbr);
 	for (i = 0; i < n; i++)
-		give_back(old[i]);
+		heap_free(old[i]);
 }
 
 static int
@@ -346,7 +337,7 @@ weir_source_create(struct weir_runtime *rt, const struct weir_source_ops *ops,
 	lock_init(&src->lock);
 	rc = add_source(set, src);
 	if (rc < 0) {
-		give_back(src);
+		heap_free(src);
 		rte_errno = -rc;
 		return NULL;
 	}
@@ -412,8 +403,8 @@ move_sources(struct source_set *from, struct source_set *to,
 	rest = alloc_array(from, a->n);
 	joined = alloc_array(to, a->n + (b != NULL ? b->n : 0));
 	if (rest == NULL || joined == NULL) {
-		give_back(rest);
-		give_back(joined);
+		heap_free(rest);
+		heap_free(joined);
 		return -ENOMEM;
 	}
 	for (i = 0; b != NULL && i < b->n; i++)

@@ -32,8 +32,8 @@
 #include <rte_malloc.h>
 #include <rte_thread.h>
 
+#include "base/heap.h"
 #include "base/log.h"
-#include "base/race.h"
 #include "sched/scheduler.h"
 
 struct blocking_thread {
@@ -176,8 +176,7 @@ leave(struct blocking_pool *p, struct blocking_thread *me)
 	if (is_quiet(p))
 		pthread_cond_broadcast(&p->quiet);
 	pthread_cond_destroy(&me->called);
-	race_release(RACE_HEAP);
-	rte_free(me);
+	heap_free(me);
 	pthread_mutex_unlock(&p->mutex);
 	if (join_before)
 		pthread_join(before, NULL);
@@ -253,10 +252,9 @@ start_thread(struct weir_runtime *rt, void (*fn)(void *arg), void *arg)
 	struct blocking_thread *th;
 	char name[16]; /* the kernel's limit */
 
-	th = rte_zmalloc("blocking_thread", sizeof(*th), 0);
+	th = heap_taken(rte_zmalloc("blocking_thread", sizeof(*th), 0));
 	if (th == NULL)
 		return -EAGAIN;
-	race_acquire(RACE_HEAP);
 	th->rt = rt;
 	th->fn = fn;
 	th->arg = arg;
@@ -265,8 +263,7 @@ start_thread(struct weir_runtime *rt, void (*fn)(void *arg), void *arg)
 		 p->started++ % 10000);
 	if (create_thread(name, th) != 0) {
 		pthread_cond_destroy(&th->called);
-		race_release(RACE_HEAP);
-		rte_free(th);
+		heap_free(th);
 		return -EAGAIN;
 	}
 	count(&p->threads, 1);

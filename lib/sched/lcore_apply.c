@@ -24,6 +24,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "base/heap.h"
 #include "sched/scheduler.h"
 #include "topology/lcore_map.h"
 #include "weir_lcore_apply.h"
@@ -515,8 +516,8 @@ weir_lcore_map_apply(const struct weir_lcore_map *map, struct weir_runtime *rt,
 			rc == -EDEADLK ?
 				"a task cannot change the workers" :
 				"a current-thread runtime has one worker");
-	t = rte_zmalloc(NULL,
-			sizeof(*t) + 2 * nb_sources * sizeof(unsigned int), 0);
+	t = heap_taken(rte_zmalloc(
+		NULL, sizeof(*t) + 2 * nb_sources * sizeof(unsigned int), 0));
 	if (t == NULL)
 		return refuse(&e, -ENOMEM, "no memory for the change");
 	t->rt = rt;
@@ -529,6 +530,6 @@ weir_lcore_map_apply(const struct weir_lcore_map *map, struct weir_runtime *rt,
 		rc = change_over(t, &e);
 	if (rc == 0 && change != NULL)
 		*change = t->done;
-	rte_free(t);
+	heap_free(t);
 	return rc;
 }

@@ -14,7 +14,7 @@
 
 #include <rte_malloc.h>
 
-#include "base/race.h"
+#include "base/heap.h"
 #include "sched/scheduler.h"
 
 static __rte_noinline void *
@@ -44,11 +44,11 @@ weir__object_zalloc_heap(const char *type, size_t size)
 {
 	struct task *t;
 
-	t = rte_zmalloc_socket(type, offsetof(struct task, bytes) + size,
-			       WEIR_CACHE_LINE, SOCKET_ID_ANY);
+	t = heap_taken(rte_zmalloc_socket(type,
+					  offsetof(struct task, bytes) + size,
+					  WEIR_CACHE_LINE, SOCKET_ID_ANY));
 	if (t == NULL)
 		return NULL;
-	race_acquire(RACE_HEAP);
 	return t->bytes;
 }
 
@@ -84,6 +84,5 @@ weir__object_free(void *object)
 		weir__cell_put(t);
 		return;
 	}
-	race_release(RACE_HEAP);
-	rte_free(t);
+	heap_free(t);
 }

@@ -22,6 +22,7 @@
 #include <rte_malloc.h>
 
 #include "base/cycles.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/membarrier.h"
 #include "base/race.h"
@@ -96,10 +97,10 @@ free_worker(struct worker *w)
 	weir__sleeper_fini(&w->sleeper);
 	weir__source_set_fini(&w->sources);
 	weir__timing_fini(w);
-	rte_free(w->steals_from);
-	rte_free(w->tier_end);
-	rte_free(w->victims);
-	rte_free(w);
+	heap_free(w->steals_from);
+	heap_free(w->tier_end);
+	heap_free(w->victims);
+	heap_free(w);
 }
 
 /* Needs the worker's node. */
@@ -111,7 +112,8 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	struct worker *w;
 	int rc;
 
-	w = rte_zmalloc_socket("worker", sizeof(*w), WEIR_CACHE_LINE, socket);
+	w = heap_taken(rte_zmalloc_socket("worker", sizeof(*w), WEIR_CACHE_LINE,
+					  socket));
 	if (w == NULL)
 		return NULL;
 	rc = weir__sleeper_init(&w->sleeper);
@@ -130,12 +132,12 @@ create_worker(struct weir_runtime *rt, unsigned int index, struct node *node,
 	weir__timers_init(&w->timers, &rt->clock);
 	weir__source_set_init(&w->sources, &rt->sources, &w->sleeper, index,
 			      node->id);
-	w->victims = rte_zmalloc_socket(
-		NULL, rt->nb_workers * sizeof(*w->victims), 0, socket);
-	w->tier_end = rte_zmalloc_socket(
-		NULL, TOPOLOGY_MAX_TIERS * sizeof(*w->tier_end), 0, socket);
-	w->steals_from = rte_zmalloc_socket(
-		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket);
+	w->victims = heap_taken(rte_zmalloc_socket(
+		NULL, rt->nb_workers * sizeof(*w->victims), 0, socket));
+	w->tier_end = heap_taken(rte_zmalloc_socket(
+		NULL, TOPOLOGY_MAX_TIERS * sizeof(*w->tier_end), 0, socket));
+	w->steals_from = heap_taken(rte_zmalloc_socket(
+		NULL, rt->nb_workers * sizeof(*w->steals_from), 0, socket));
 	init_core(w, seed);
 	if (rc < 0 || w->victims == NULL || w->tier_end == NULL ||
 	    w->steals_from == NULL || weir__timing_init(w) < 0) {
@@ -154,9 +156,9 @@ free_node(struct node *node)
 	weir__inject_fini(&node->inject);
 	weir__cell_pools_fini(&node->home.cells);
 	weir__stack_pool_fini(&node->home.stacks);
-	rte_free(node->workers);
-	rte_free(node->near);
-	rte_free(node);
+	heap_free(node->workers);
+	heap_free(node->near);
+	heap_free(node);
 }
 
 static unsigned int
@@ -180,8 +182,8 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	struct node *node;
 	int rc;
 
-	node = rte_zmalloc_socket("node", sizeof(*node), WEIR_CACHE_LINE,
-				  (int)id);
+	node = heap_taken(rte_zmalloc_socket("node", sizeof(*node),
+					     WEIR_CACHE_LINE, (int)id));
 	if (node == NULL)
 		return NULL;
 	node->rt = rt;
@@ -191,10 +193,10 @@ create_node(struct weir_runtime *rt, unsigned int index)
 	weir__stack_pool_init(&node->home.stacks, id);
 	weir__idle_init(&node->idle, 0);
 	node->home.hooks = o->hooks != NULL ? &rt->hooks : NULL;
-	node->workers = rte_zmalloc_socket(
-		NULL, workers * sizeof(*node->workers), 0, (int)id);
-	node->near = rte_zmalloc_socket(
-		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id);
+	node->workers = heap_taken(rte_zmalloc_socket(
+		NULL, workers * sizeof(*node->workers), 0, (int)id));
+	node->near = heap_taken(rte_zmalloc_socket(
+		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id));
 	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
 	rc = node->workers == NULL || node->near == NULL ? -ENOMEM : 0;
 	if (rc == 0)
@@ -222,17 +224,17 @@ destroy(struct weir_runtime *rt)
 		free_worker(rt->workers[i]);
 	for (i = 0; rt->nodes != NULL && i < rt->nb_nodes; i++)
 		free_node(rt->nodes[i]);
-	rte_free(rt->workers);
-	rte_free(rt->nodes);
-	rte_free(rt->places);
-	rte_free(rt->sources.qsbr);
+	heap_free(rt->workers);
+	heap_free(rt->nodes);
+	heap_free(rt->places);
+	heap_free(rt->sources.qsbr);
 	pthread_mutex_destroy(&rt->sources.mutex);
 	pthread_mutex_destroy(&rt->sources.waits);
 	pthread_mutex_destroy(&rt->mutex);
 	pthread_cond_destroy(&rt->changed);
 	weir__blocking_fini(rt);
 	weir__name_release(rt);
-	rte_free(rt);
+	heap_free(rt);
 	cancel_allow(cancel);
 }
 
@@ -251,7 +253,8 @@ create_empty(const struct weir_options *options)
 	pthread_condattr_t monotonic;
 	struct weir_runtime *rt;
 
-	rt = rte_zmalloc("weir_runtime", sizeof(*rt), WEIR_CACHE_LINE);
+	rt = heap_taken(
+		rte_zmalloc("weir_runtime", sizeof(*rt), WEIR_CACHE_LINE));
 	if (rt == NULL)
 		return NULL;
 	rt->options = *options;
@@ -297,7 +300,8 @@ find_places(struct weir_runtime *rt)
 	const struct weir_options *o = &rt->options;
 	int rc;
 
-	rt->places = rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0);
+	rt->places = heap_taken(
+		rte_zmalloc(NULL, RTE_MAX_LCORE * sizeof(*rt->places), 0));
 	if (rt->places == NULL)
 		return -ENOMEM;
 	rt->nb_workers = weir__options_places(o, rt->places);
@@ -316,7 +320,8 @@ create_sources(struct weir_runtime *rt)
 {
 	size_t size = rte_rcu_qsbr_get_memsize(rt->nb_workers);
 
-	rt->sources.qsbr = rte_zmalloc("qsbr", size, WEIR_CACHE_LINE);
+	rt->sources.qsbr =
+		heap_taken(rte_zmalloc("qsbr", size, WEIR_CACHE_LINE));
 	if (rt->sources.qsbr == NULL)
 		return -ENOMEM;
 	return rte_rcu_qsbr_init(rt->sources.qsbr, rt->nb_workers) == 0 ?
@@ -333,9 +338,10 @@ create_parts(struct weir_runtime *rt, unsigned int *node)
 	int n;
 
 	*node = rt->topology.id[0];
-	rt->workers =
-		rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0);
-	rt->nodes = rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0);
+	rt->workers = heap_taken(
+		rte_zmalloc(NULL, rt->nb_workers * sizeof(*rt->workers), 0));
+	rt->nodes = heap_taken(
+		rte_zmalloc(NULL, rt->nb_nodes * sizeof(*rt->nodes), 0));
 	if (rt->workers == NULL || rt->nodes == NULL || create_sources(rt) < 0)
 		return -ENOMEM;
 	/* ENOMEM, unless a ring or pool says otherwise, for example EEXIST. */

@@ -15,6 +15,7 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "base/heap.h"
 #include "sched/scheduler.h"
 
 /* More, which no poll should take, would overflow below. */
@@ -34,10 +35,10 @@ weir__timing_init(struct worker *w)
 	w->timing.ns_per_cycle =
 		(UINT64_C(1000000000) << NS_SHIFT) / rte_get_tsc_hz();
 	for (i = 0; i < RTE_DIM(w->timing.histograms); i++) {
-		struct histogram *h = rte_zmalloc_socket(
+		struct histogram *h = heap_taken(rte_zmalloc_socket(
 			"histogram",
 			weir__histogram_size(o->histogram_precision, largest),
-			WEIR_CACHE_LINE, (int)w->node->id);
+			WEIR_CACHE_LINE, (int)w->node->id));
 
 		if (h == NULL)
 			return -ENOMEM;
@@ -53,7 +54,7 @@ weir__timing_fini(struct worker *w)
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(w->timing.histograms); i++)
-		rte_free(w->timing.histograms[i]);
+		heap_free(w->timing.histograms[i]);
 }
 
 static void

@@ -32,7 +32,7 @@
 
 #include <rte_malloc.h>
 
-#include "base/race.h"
+#include "base/heap.h"
 #include "task/cell.h"
 
 /* Cells in a chunk that a depot grows by, and bytes of them, at most. */
@@ -237,8 +237,7 @@ free_chunks(struct cell_chunk *chunk)
 
 	for (; chunk != NULL; chunk = older) {
 		older = chunk->older;
-		race_release(RACE_HEAP);
-		rte_free(chunk);
+		heap_free(chunk);
 	}
 }
 
@@ -249,11 +248,11 @@ grow(struct cell_depot *d, size_t size, unsigned int cells, unsigned int socket)
 	struct cell_chunk *chunk;
 	bool late;
 
-	chunk = rte_zmalloc_socket("cells", sizeof(*chunk) + cells * size,
-				   CHUNK_ALIGN, (int)socket);
+	chunk = heap_taken(rte_zmalloc_socket("cells",
+					      sizeof(*chunk) + cells * size,
+					      CHUNK_ALIGN, (int)socket));
 	if (chunk == NULL)
 		return false;
-	race_acquire(RACE_HEAP);
 	chunk->fresh = (char *)(chunk + 1);
 	chunk->end = chunk->fresh + cells * size;
 	lock_acquire(&d->lock);
@@ -461,10 +460,10 @@ alloc_large(struct cell_pools *p, size_t state_size)
 
 	if (size < state_size)
 		return NULL;
-	large = rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket);
+	large = heap_taken(
+		rte_malloc_socket(NULL, size, WEIR_CACHE_LINE, (int)p->socket));
 	if (large == NULL)
 		return NULL;
-	race_acquire(RACE_HEAP);
 	t = (struct task *)(large + 1);
 	large->task = t;
 	/* C5 */
@@ -485,8 +484,7 @@ free_large(struct cell_pools *p, struct task *t)
 	list_remove(&large->link);
 	p->nb_large--;
 	lock_release(&p->large_lock);
-	race_release(RACE_HEAP);
-	rte_free(large);
+	heap_free(large);
 }
 
 struct task *

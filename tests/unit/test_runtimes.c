@@ -418,6 +418,43 @@ threads_block_on_all_runtimes_at_once(void **state)
 	assert_int_equal(rig_get(&seen.drops), THREADS * ROUNDS * RUNTIMES);
 }
 
+/* Memory that one thread's runtime had is given to another's. */
+static void *
+make_and_free(void *threads)
+{
+	struct rig_log log = { .polls = { 0 } };
+	const struct rig_state s = { .log = &log };
+	struct weir_options o;
+	struct weir_runtime *rt;
+	char name[16];
+	unsigned int i;
+
+	snprintf(name, sizeof(name), "of%u",
+		 atomic_u32_fetch_add(threads, 1, RELAXED));
+	for (i = 0; i < ROUNDS; i++) {
+		rig_options(&o, 0);
+		o.name = name;
+		o.current_thread = true;
+		o.histograms = true;
+		rt = weir_runtime_create(&o);
+		if (rt == NULL ||
+		    weir_runtime_block_on(rt, &rig_done_ops, &s, NULL) < 0)
+			rig_add(&badly, 1);
+		weir_runtime_free(rt);
+	}
+	return NULL;
+}
+
+static void
+threads_make_and_free_runtimes_at_once(void **state)
+{
+	struct atomic_u32 threads = { 0 };
+
+	rig_set(&badly, 0);
+	rig_threads(THREADS, make_and_free, &threads);
+	assert_int_equal(rig_get(&badly), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -434,6 +471,7 @@ main(void)
 		TEST(worker_may_not_block_on_any_runtime),
 		TEST(workers_change_each_others_sources),
 		TEST(threads_block_on_all_runtimes_at_once),
+		cmocka_unit_test(threads_make_and_free_runtimes_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, unit_eal_setup, unit_eal_teardown);

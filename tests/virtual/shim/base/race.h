@@ -9,12 +9,6 @@
  * below the library says it in the same way (kernel.h).
  */
 
-#include <stdint.h>
-
-#include <rte_malloc.h>
-
-#define RACE_HEAP ((void *)(uintptr_t)rte_free)
-
 /* What a thread did before release(p) is done for who calls acquire(p) later. */
 void
 virtual_release(const void *p);
