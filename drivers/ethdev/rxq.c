@@ -23,7 +23,10 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -97,6 +100,42 @@ rxq_sleep(void *priv, int epfd)
 	return rc;
 }
 
+/* Can it be read in vain? Not a packet's fd, as net_tap's is. */
+static bool
+is_counter(int fd)
+{
+	static const char expected[] = "anon_inode:[eventfd]";
+	char path[32], what[sizeof(expected)];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, what, sizeof(what)) == sizeof(expected) - 1 &&
+	       memcmp(what, expected, sizeof(expected) - 1) == 0 &&
+	       (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
+}
+
+/*
+ * Most are read by EAL when they come. For net_virtio_user it does not, which would be
+ * enough for who adds the fd once: an edge is told once.
+ */
+static void
+take_back(struct weir_rxq *rxq)
+{
+	int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(rxq->port, rxq->queue);
+	uint64_t count;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	if (fd != rxq->interrupt) {
+		rxq->interrupt = fd;
+		rxq->counts = is_counter(fd);
+	}
+	if (!rxq->counts)
+		return;
+	n = read(fd, &count, sizeof(count));
+	RTE_SET_USED(n);
+}
+
 static void
 rxq_wake(void *priv)
 {
@@ -106,6 +145,7 @@ rxq_wake(void *priv)
 	/* From the epoll fd that it was added to. */
 	rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, 0, RTE_INTR_EVENT_DEL,
 				  NULL);
+	take_back(rxq);
 }
 
 static void
@@ -165,6 +205,7 @@ weir_rxq_create(struct weir_runtime *rt, uint16_t port, uint16_t queue,
 	rxq->port = port;
 	rxq->queue = queue;
 	rxq->room = room;
+	rxq->interrupt = -1;
 	rc = weir__port_add(&rxq->entry, weir_source_of(rxq), port, queue);
 	if (rc < 0) {
 		weir_source_free(rxq);

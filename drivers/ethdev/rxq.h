@@ -16,6 +16,8 @@ struct weir_rxq {
 	uint16_t first;
 	uint16_t end;
 	struct rxq_entry entry; /* port.c */
+	int interrupt;		/* its fd; -1: it was not looked at yet */
+	bool counts; /* which is an eventfd that can be read at any time */
 	struct rte_mbuf *pkts[];
 };
 

@@ -492,6 +492,7 @@ forwarding_keeps_order_and_loses_nothing(void **state)
 static struct {
 	bool configured;
 	bool shared; /* by all queues */
+	bool left;   /* by EAL, which has not been told to read it */
 	int fd;
 	int enable_rc;
 	struct rte_epoll_event event;
@@ -532,7 +533,8 @@ __wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
 		return rte_epoll_ctl(e->epfd, EPOLL_CTL_DEL, e->fd, e);
 	}
 	/* EAL does so when it has the event. */
-	if (read(interrupts.fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+	if (!interrupts.left && read(interrupts.fd, &n, sizeof(n)) < 0 &&
+	    errno != EAGAIN)
 		return -errno;
 	rig_add(&interrupts.adds, 1);
 	e->epdata.event = EPOLLIN | EPOLLET;
@@ -543,6 +545,8 @@ __wrap_rte_eth_dev_rx_intr_ctl_q(uint16_t port, uint16_t queue, int epfd,
 int
 __wrap_rte_eth_dev_rx_intr_ctl_q_get_fd(uint16_t port, uint16_t queue)
 {
+	if (interrupts.left)
+		return interrupts.fd;
 	return interrupts.shared ? 0 : queue;
 }
 
@@ -616,6 +620,36 @@ packets_wake_a_worker_by_interrupt(void **state)
 		expect_received(join, 20);
 		close_sleeping(rxq);
 	}
+}
+
+/* Else each sleep would end at once. */
+static void
+interrupt_that_nobody_reads_is_taken_back(void **state)
+{
+	struct weir_rxq *rxq = open_sleeping(true, 0);
+	struct weir_join *join;
+	uint64_t n = 1;
+	uint32_t adds;
+	ssize_t rc;
+	int error;
+
+	interrupts.left = true;
+	join = spawn_receiver(rxq, NULL, 32, 1);
+	rig_wait_until(rig_get(&interrupts.adds) > 0);
+	arrive(0, 0, 1);
+	assert_int_equal(write(interrupts.fd, &n, sizeof(n)), sizeof(n));
+	expect_received(join, 1);
+	adds = rig_get(&interrupts.adds);
+	join = spawn_receiver(rxq, NULL, 32, 1);
+	/* The first of these sleeps it may have ended. */
+	rig_wait_until(rig_get(&interrupts.adds) - adds >= 2);
+	rc = read(interrupts.fd, &n, sizeof(n));
+	error = errno;
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	close_sleeping(rxq);
+	assert_int_equal(rc, -1);
+	assert_int_equal(error, EAGAIN);
 }
 
 static void
@@ -787,6 +821,7 @@ main(void)
 		PORTS_TESTS(shutdown_ends_a_receiver),
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
 		PORTS_TESTS(packets_wake_a_worker_by_interrupt),
+		PORTS_TESTS(interrupt_that_nobody_reads_is_taken_back),
 		PORTS_TESTS(queue_without_interrupts_is_polled),
 		PORTS_TESTS(line_about_a_queue_that_is_polled_names_it),
 		PORTS_TESTS(
