@@ -19,7 +19,8 @@
  * While the home worker sleeps, the queue's interrupt is enabled and its fd is
  * in the worker's epoll set, and at no other time. Adding the fd each time, and
  * not once, makes an interrupt that nobody has looked into end the next sleep
- * too: net_tap raises it before its receive function gives the packet.
+ * too: net_tap raises it before its receive function gives the packet. But an
+ * eventfd, which has no packets, is emptied, since some are by nobody else.
  */
 
 #include <errno.h>
@@ -114,8 +115,8 @@ is_counter(int fd)
 }
 
 /*
- * Most are read by EAL when they come. For net_virtio_user it does not, which would be
- * enough for who adds the fd once: an edge is told once.
+ * Most are read by EAL when they come. That of net_virtio_user is not, which would do
+ * for who adds the fd once: an edge is told once.
  */
 static void
 take_back(struct weir_rxq *rxq)
