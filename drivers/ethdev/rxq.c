@@ -19,8 +19,8 @@
  * While the home worker sleeps, the queue's interrupt is enabled and its fd is
  * in the worker's epoll set, and at no other time. Adding the fd each time, and
  * not once, makes an interrupt that nobody has looked into end the next sleep
- * too: net_tap raises it before its receive function gives the packet. But an
- * eventfd, which has no packets, is emptied, since some are by nobody else.
+ * too: net_tap raises it before its receive function gives the packet. An eventfd
+ * is not told anew in this way: it has no packets, and is emptied (take_back()).
  */
 
 #include <errno.h>
