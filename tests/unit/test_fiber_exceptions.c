@@ -78,8 +78,7 @@ plain_poll(struct weir_context *ctx, void *state)
 		return -EILSEQ;
 	if (++*polls == ROUNDS)
 		return WEIR_DONE;
-	weir_context_yield(ctx);
-	return WEIR_PENDING;
+	return weir_context_yield(ctx);
 }
 
 static const struct weir_task_ops plain_ops = {
@@ -131,7 +130,6 @@ between_poll(struct weir_context *ctx, void *state)
 
 static const struct weir_task_ops between_ops = {
 	.name = "between",
-	.state_size = sizeof(unsigned int),
 	.poll = between_poll,
 };
 
@@ -144,14 +142,13 @@ thread_has_its_own_back(void **state)
 	struct job waits = fiber_job(waiting_run, NULL, 0);
 	struct weir_join *join =
 		weir_task_spawn(rt, &fiber_job_ops, &waits, NULL);
-	const unsigned int none = 0;
 	int outcome, between;
 	bool kept;
 
 	assert_non_null(join);
 	set_exceptions(&globals, 7);
 	outcome = weir_runtime_block_on(rt, &fiber_job_ops, &ends, NULL);
-	between = weir_runtime_block_on(rt, &between_ops, &none, NULL);
+	between = weir_runtime_block_on(rt, &between_ops, NULL, NULL);
 	weir_join_detach(join);
 	weir_runtime_free(rt);
 	kept = exceptions_are(&globals, 7);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/membarrier.h"
+#include "kernel.h"
 #include "sched/scheduler.h"
 
 #define TURNS 1000u
@@ -32,24 +32,6 @@ static struct {
 	struct atomic_u32 polls, open, dropped, stop;
 	struct rig_door door;
 } shared;
-
-/* Of those who recall. */
-static struct atomic_u32 fences;
-
-int
-__real_weir__membarrier(int command);
-int
-__wrap_weir__membarrier(int command);
-
-int
-__wrap_weir__membarrier(int command)
-{
-	int rc = __real_weir__membarrier(command);
-
-	if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED)
-		rig_add(&fences, 1);
-	return rc;
-}
 
 struct parent {
 	const struct weir_task_ops *child_ops;
@@ -84,6 +66,7 @@ start_workers(unsigned int n, void (*change)(struct weir_options *o))
 	struct weir_options o;
 
 	memset(&shared, 0, sizeof(shared));
+	kernel_reset();
 	rig_options(&o, n);
 	if (change != NULL)
 		change(&o);
@@ -685,10 +668,10 @@ bound_one_that_yields_beside_one_that_takes_long_stays(void **state)
 	rig_block_some(&b, rig.rt, 1u << 1);
 	join = weir_task_spawn(rig.rt, &ops, &spawned, &attr);
 	rig_wait_until(rig_get(&shared.door.in));
-	before = rig_get(&fences);
+	before = rig_get(&kernel.membarriers);
 	rig_unblock(&b);
 	/* By the second, the first has taken what it could. */
-	rig_wait_until(rig_get(&fences) - before >= 2);
+	rig_wait_until(rig_get(&kernel.membarriers) - before >= 2);
 	rig_set(&shared.door.open, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
