@@ -148,22 +148,24 @@ weir_fiber_drop(void *state);
  * must not be one that is always pending, like weir_context_yield().
  *
  * @param fiber  That in which this is, in whatever depth of calls.
+ * @param ...    The call; in C++ it may name a template with several arguments.
  * @return What the call returned; -ECANCELED when the fiber is to end: what the
  * call began to wait for is given up as it says. (A call may return -ECANCELED as
  * well, as for a task that was aborted; weir_fiber_may_wait() then is 0.) -EINVAL
  * outside of the fiber, which includes a function of weir_block_in_place() and the
  * drop of another task in the fiber's turn: the call was not made.
  */
-#define weir_fiber_await(fiber, call)                                        \
-	__extension__({                                                      \
-		struct weir_fiber *weir_fiber_ = (fiber);                    \
-		/* Where it may not wait, this says why. */                  \
-		int weir_rc_ = weir_fiber_may_wait(weir_fiber_) == 0 ?       \
-				       0 :                                   \
-				       weir_fiber_suspend(weir_fiber_);      \
-		while (weir_rc_ == 0 && (weir_rc_ = (call)) == WEIR_PENDING) \
-			weir_rc_ = weir_fiber_suspend(weir_fiber_);          \
-		weir_rc_;                                                    \
+#define weir_fiber_await(fiber, ...)                                    \
+	__extension__({                                                 \
+		struct weir_fiber *weir_fiber_ = (fiber);               \
+		/* Where it may not wait, this says why. */             \
+		int weir_rc_ = weir_fiber_may_wait(weir_fiber_) == 0 ?  \
+				       0 :                              \
+				       weir_fiber_suspend(weir_fiber_); \
+		while (weir_rc_ == 0 &&                                 \
+		       (weir_rc_ = (__VA_ARGS__)) == WEIR_PENDING)      \
+			weir_rc_ = weir_fiber_suspend(weir_fiber_);     \
+		weir_rc_;                                               \
 	})
 
 /**

@@ -126,16 +126,17 @@ __extension__ typedef unsigned __int128 weir_label_;
  * Makes a call until it returns something else than WEIR_PENDING; meanwhile the
  * function returns that.
  *
- * @param rc    Where goes what the call returned.
- * @param call  A wait of the task's, or another function of this kind. Evaluated
- *              anew each time.
+ * @param rc   Where goes what the call returned.
+ * @param ...  The call: a wait of the task's, or another function of this kind.
+ *             Evaluated anew each time. In C++ it may name a template with several
+ *             arguments.
  */
-#define WEIR_AWAIT(rc, call)                  \
+#define WEIR_AWAIT(rc, ...)                   \
 	do {                                  \
 		weir_place_->line = __LINE__; \
 		__attribute__((fallthrough)); \
 	case WEIR_LABEL_(__LINE__):           \
-		(rc) = (call);                \
+		(rc) = (__VA_ARGS__);         \
 		if ((rc) == WEIR_PENDING)     \
 			return WEIR_PENDING;  \
 	} while (0)
