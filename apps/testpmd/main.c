@@ -165,9 +165,12 @@ create_runtime(struct testpmd *t)
 	t->rt = weir_runtime_create(&options);
 	if (t->rt == NULL)
 		return REFUSE(STATUS_FAILED,
-			      "%s: no runtime on these lcores (%s); give EAL "
-			      "more memory with -m, or fewer lcores",
-			      eal_lcores_option(), rte_strerror(rte_errno));
+			      "%s: no runtime on these lcores (%s)%s",
+			      eal_lcores_option(), rte_strerror(rte_errno),
+			      rte_errno == ENOMEM ?
+				      "; give EAL more memory with -m, or "
+				      "fewer lcores" :
+				      "");
 	map_park(&t->options, t->rt);
 	return STATUS_OK;
 }

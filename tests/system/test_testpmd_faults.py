@@ -62,6 +62,20 @@ def not_promiscuous():
     check(account.forwarded > 0, testpmd.describe())
 
 
+def without_files():
+    """Memory would not help: it is not what it is told to give."""
+    with Testpmd((), TWO_NULL, 2) as testpmd:
+        testpmd.wait_started()
+        used = len(os.listdir(f"/proc/{testpmd.process.pid}/fd"))
+        testpmd.stop()
+    with Testpmd((), TWO_NULL, 2,
+                 wrapper=("prlimit", f"--nofile={used - 2}")) as testpmd:
+        testpmd.wait_end(None)
+    said = " ".join(testpmd.complaints())
+    check(said.endswith("no runtime on these lcores (Too many open files)"),
+          testpmd.describe())
+
+
 def fewer_descriptors():
     """It is said to who asked for more, and the port is used with what it has."""
     for options, told in (((), False), (("--rxd", "512"), True)):
@@ -102,6 +116,7 @@ def main():
         tap.run(f"{function} fails", each_call, function)
     tap.run("a port that starts without interrupts only", polled_instead)
     tap.run("a port that may not be promiscuous", not_promiscuous)
+    tap.run("no files for the workers", without_files)
     tap.run("a port with fewer descriptors", fewer_descriptors)
     for mode in ("io", "txonly"):
         tap.run(f"a port that is removed, {mode}", removed, mode)
