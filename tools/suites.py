@@ -346,6 +346,13 @@ def ending(status):
     return f"exit status {status}"
 
 
+def cause(status, err):
+    """How a program ended, and what it said last: a sanitizer, its summary."""
+    said = ([line for line in err if line.startswith("SUMMARY: ")]
+            or [line for line in err if line.strip()])
+    return "; ".join([ending(status), *said[-1:]])
+
+
 def judge(program, status, out, err):
     """What a program's run says about its tests."""
     cases, promised = parse_tap(out) if program.tap else ([], None)
@@ -355,9 +362,9 @@ def judge(program, status, out, err):
         return [Case("", "skipped", last.lstrip("# "))]
     if not program.tap:
         return [Case("", "passed") if status == 0 else
-                Case("", "failed", ending(status))]
+                Case("", "failed", cause(status, err))]
     if status is None or status < 0 or (status != 0 and not failed):
-        cases.append(Case("", "failed", ending(status)))
+        cases.append(Case("", "failed", cause(status, err)))
     elif promised is None:
         # It may have ended in the middle, with success.
         cases.append(Case("", "failed", "no plan"))
@@ -367,9 +374,12 @@ def judge(program, status, out, err):
     return cases
 
 
+def describe(case):
+    return case.name + (f" ({case.note})" if case.note else "")
+
+
 def print_case(case):
-    print(f"{case.status:8}{case.name}"
-          + (f" ({case.note})" if case.note else ""), flush=True)
+    print(f"{case.status:8}{describe(case)}", flush=True)
 
 
 def run_program(suite, program, options):
@@ -454,7 +464,7 @@ def run_suites(wanted):
         for case in cases:
             counts[case.status] += 1
             if case.status == "failed":
-                failures.append(f"{name}: {case.name}")
+                failures.append(f"{name}: {describe(case)}")
     print("== times")
     print_times(times)
     if failures:

@@ -146,6 +146,16 @@ def an_exit_status_tells():
           "77 skips")
 
 
+def what_it_said_last_tells_why():
+    """A log is long: the cause is beside the name, in its last lines, too."""
+    for said, last in (("one; two", "two"), ("SUMMARY: race; ABORTING", "SUMMARY: race")):
+        script = "".join(f"echo '{line}' >&2; " for line in said.split("; "))
+        _, lines = run([program("p", script + "kill -SEGV $$")])
+        why = f"p (ended by SIGSEGV; {last})"
+        check(f"failed  {why}" in lines, f"where it ends: {lines}")
+        check(f"s: {why}" in lines, f"at the end: {lines}")
+
+
 def who_skips_after_a_failure_fails():
     _, lines = run([program("p", "echo not ok 1 - a; exit 77", tap=True)])
     check(lines[1] == "failed  p: a", lines)
@@ -413,7 +423,8 @@ def what_meson_asks_for_is_in_the_group_of_the_build():
 def main():
     os.chdir(TOP)
     tap = Tap()
-    for test in (an_exit_status_tells, who_skips_after_a_failure_fails,
+    for test in (an_exit_status_tells, what_it_said_last_tells_why,
+                 who_skips_after_a_failure_fails,
                  who_does_not_run_all_that_was_planned_fails,
                  what_needs_root_skips_without,
                  durations_that_are_no_numbers_are_refused, who_is_late_fails,
