@@ -135,7 +135,8 @@ weir_txq_ready(struct weir_context *ctx, struct weir_txq *txq);
 /**
  * Sends packets in order. Takes them all: what the port does not take now is
  * held back, up to WEIR_BURST_MAX packets; beyond that it is dropped and
- * counted, which does not happen after weir_txq_ready() gave 0.
+ * counted, which does not happen to the first WEIR_BURST_MAX after weir_txq_ready()
+ * gave 0.
  *
  * The owning task.
  */

@@ -53,8 +53,8 @@ weir_event_post(struct weir_event *event);
 /**
  * Takes what has been posted since it was last taken, for a unit of budget.
  *
- * @return The count, at least 1; WEIR_PENDING; -errno of a closed source;
- * -EBUSY when another task waits.
+ * @return The count, at least 1; WEIR_PENDING; -errno of a closed source, once nothing is
+ * posted any more; -EBUSY when another task waits.
  *
  * The task that ctx belongs to. One task at a time for each event.
  */

@@ -135,8 +135,8 @@ weir_fd_free(struct weir_fd *f);
  * @return What is ready of these, EPOLLERR and EPOLLHUP; WEIR_PENDING; -EINVAL
  * for other events; the error that it, or its set, was closed with; -EBUSY when
  * another task waits for one of the first three, if it is among the events, or
- * for the last; -EBADF or -ENOENT, without WEIR_FD_EDGE, when the fd has been
- * closed.
+ * for the last; -EBADF, -ENOENT or -EPERM, without WEIR_FD_EDGE, when the fd has been
+ * closed: nothing has its number, or something else.
  *
  * The task that ctx belongs to. One may wait to read, and another to write; one
  * may have several waits at once, as in weir_select_first(), and is woken for each.
@@ -164,7 +164,9 @@ weir_fd_cancel(struct weir_fd *f);
 /**
  * As read(2), write(2), recvmsg(2) and sendmsg(2); where these give EAGAIN, waits
  * as weir_fd_wait() does. They are tried first; a unit of budget is spent by a try
- * that gives anything else, and none is made without one.
+ * that gives anything else, and none is made without one. Where the set is closed they
+ * are tried still, and give its error instead of EAGAIN; weir_fd_close() ends them at
+ * once.
  *
  * @return What those return, which fits: Linux moves no more than 0x7ffff000 bytes
  * at a time. WEIR_PENDING, to be called again; -errno of those, or of

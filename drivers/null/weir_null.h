@@ -45,8 +45,8 @@ weir_null_post(struct weir_null *null, unsigned int events);
 /**
  * Takes all posted events, INT32_MAX at a time, for a unit of budget.
  *
- * @return Their number, at least 1; WEIR_PENDING; -errno of a closed source; -EBUSY
- * when another task waits.
+ * @return Their number, at least 1; WEIR_PENDING; -errno of a closed source, once nothing
+ * is posted any more; -EBUSY when another task waits.
  *
  * The task that ctx belongs to.
  */

@@ -51,9 +51,10 @@ struct weir_lcore_map_change {
  * Nothing changes unless the map is one that can be had: it agrees with EAL, as
  * weir_lcore_map_match() has it, has a worker, its lcores are the runtime's, and
  * its queues, which workers have, are exactly those of `sources`. When a step
- * fails after that, those before it are undone. A map may also name no queue:
- * then each stays with its worker or, where that is retired, goes to its
- * successor.
+ * fails after that, those before it are undone; where that fails too, for want of memory
+ * or since the runtime ends, the change stays as far as it has come, and `error` says so.
+ * A map may also name no queue: then each stays with its worker or, where that is
+ * retired, goes to its successor.
  *
  * What a retired worker polls beside these sources goes to its successor, as
  * weir_worker_retire() says, and is not undone.

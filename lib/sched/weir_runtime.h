@@ -200,7 +200,8 @@ struct weir_options {
 
 	/**
 	 * What becomes of a failure that nobody awaits: the task returned
-	 * -errno and its handle was detached. Default WEIR_FAILURE_LOG.
+	 * -errno, other than -ECANCELED, and its handle was detached. Default
+	 * WEIR_FAILURE_LOG.
 	 */
 	enum weir_failure on_failure;
 
@@ -299,7 +300,7 @@ weir_runtime_create(const struct weir_options *options);
  *
  * @param timeout_ms  Milliseconds to wait for tasks that do not return from
  *                    poll, and for jobs; UINT64_MAX: for ever.
- * @param report      What is left; may be NULL.
+ * @param report      What is left; may be NULL. Not written with -EDEADLK.
  * @return 0: the lcores are EAL's again; -ETIMEDOUT: a task or a job has not
  * ended yet, or another call that began the end is not over (call again to go on
  * waiting), and the log names tasks that did not end; -EDEADLK on a worker, in a
@@ -331,7 +332,8 @@ weir_runtime_shutdown_begin(struct weir_runtime *rt);
  * they cannot be freed after it. A line in the log says how many were left, and a
  * build with asserts ends the program there. NULL is legal.
  *
- * Before rte_eal_cleanup(), which waits for the workers without end. While it is
+ * Before rte_eal_cleanup(), which waits for the workers without end, and takes the memory
+ * of whatever is left: no handle may be used after that, nor dropped. While it is
  * called, no other call on the runtime may be under way, nor begin, but for a
  * weir_runtime_block_on() whose task has been spawned.
  *

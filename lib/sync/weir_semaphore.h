@@ -75,8 +75,8 @@ WEIR_API int
 weir_semaphore_release(struct weir_semaphore *sem, uint32_t n);
 
 /**
- * From here on nobody gets a permit: whoever waits or comes gets -EPIPE. Any
- * thread.
+ * From here on nobody is given a permit: whoever waits or comes gets -EPIPE, but for a
+ * waiter that was given its own before and takes it only now. Any thread.
  */
 WEIR_API void
 weir_semaphore_close(struct weir_semaphore *sem);

@@ -199,7 +199,9 @@ weir_context_spend(struct weir_context *ctx, unsigned int units)
 		ctx->asked |= ASKED_OUT_OF_BUDGET;
 		return weir_context_yield(ctx);
 	}
-	context_charge(ctx, units);
+	/* However many: what is set aside has no end. */
+	if (likely(!(ctx->asked & ASKED_SUSPENDED)))
+		context_charge(ctx, units);
 	return 0;
 }
 

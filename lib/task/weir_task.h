@@ -105,7 +105,8 @@ struct weir_spawn_attr {
 	/**
 	 * The home node, as a NUMA node id, plus one; 0 means the spawning
 	 * worker's node, or node of the runtime's first worker for a thread
-	 * that is not a worker. Not used with WEIR_AFFINITY_WORKER.
+	 * that is not a worker. Not used with WEIR_AFFINITY_WORKER. A node on
+	 * which the runtime has no place for a worker is refused with EINVAL.
 	 */
 	unsigned int node_plus_1;
 };

@@ -8,6 +8,7 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,7 +331,7 @@ spend_much(struct weir_context *ctx, void *state)
 		*second = true;
 		weir_context_budget_suspend(ctx);
 		for (i = 0; i < 1000; i++)
-			if (weir_context_spend(ctx, 1) < 0)
+			if (weir_context_spend(ctx, i == 0 ? UINT_MAX : 1) < 0)
 				return -EINVAL;
 		weir_context_budget_resume(ctx);
 		for (i = 0; weir_context_spend(ctx, 1) == 0; i++)
