@@ -15,9 +15,11 @@
  * C2 Claims are served first come, first served, at the driver's next tick. A
  *    standby thread that gave the core away is done; the home thread queues a
  *    claim of its own.
- * C3 A free core means that a standby thread is on its way or that the runtime
- *    ends. In the end, the core lies free until the next blocked thread comes
- *    for it, and the home thread has it last.
+ * C3 A free core means that a standby thread is on its way, that who called one in
+ *    vain comes back, or that the runtime ends. In the end, the core lies free until
+ *    the next blocked thread comes for it, and the home thread has it last. One
+ *    thread at a time is on its way (`coming`): where calls are short, and over
+ *    before it has come, it does for the next.
  * C4 The lcore id goes with the core. What DPDK indexes by it, such as the
  *    caches of mempools, has one user at a time, and a standby thread has the
  *    caches of the lcore. A blocked thread is one without lcore id meanwhile.
@@ -59,6 +61,7 @@ weir__handoff_init(struct handoff *h)
 {
 	pthread_mutex_init(&h->mutex, NULL);
 	h->taken = true;
+	h->coming = false;
 	h->nb_blocked = 0;
 	TAILQ_INIT(&h->blocked);
 	TAILQ_INIT(&h->claims);
@@ -196,16 +199,28 @@ swap_cpus(struct handoff *h)
 	}
 }
 
+/* The calling thread's; those of the lcore where the kernel does not tell. */
+static rte_cpuset_t
+own_cpus(const struct worker *w)
+{
+	rte_cpuset_t cpus;
+
+	if (pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus) != 0)
+		cpus = rte_lcore_cpuset(w->lcore);
+	return cpus;
+}
+
 /* A thread of the pool, while the core is free. */
 static void
 standby(void *arg)
 {
 	struct core *c = arg;
 	struct handoff *h = &worker_of(c)->handoff;
-	rte_cpuset_t own, cpus = rte_lcore_cpuset(worker_of(c)->lcore);
+	rte_cpuset_t cpus = rte_lcore_cpuset(worker_of(c)->lcore);
+	rte_cpuset_t own = own_cpus(worker_of(c));
 
-	pthread_getaffinity_np(pthread_self(), sizeof(own), &own);
 	pthread_mutex_lock(&h->mutex);
+	h->coming = false;
 	/* The blocked thread may have been faster. */
 	if (h->taken) {
 		pthread_mutex_unlock(&h->mutex);
@@ -221,13 +236,28 @@ standby(void *arg)
 	rte_thread_set_affinity(&own);
 }
 
+/* -EAGAIN: none can come. The caller then takes the core back. */
+static int
+call_standby(struct core *c)
+{
+	struct handoff *h = &worker_of(c)->handoff;
+	int rc = weir__blocking_drive(worker_of(c)->rt, standby, c);
+
+	if (rc < 0) {
+		pthread_mutex_lock(&h->mutex);
+		h->coming = false;
+		pthread_mutex_unlock(&h->mutex);
+	}
+	return rc;
+}
+
 /* Leaves the core; -EAGAIN: nobody could take it, so it was not left. */
 static int
 leave(struct core *c, struct blocked *me)
 {
 	struct worker *w = worker_of(c);
-	bool given;
-	int rc = 0;
+	struct handoff *h = &w->handoff;
+	bool given, call;
 
 	me->thread = pthread_self();
 	me->moved = false;
@@ -235,7 +265,7 @@ leave(struct core *c, struct blocked *me)
 	me->budget = c->ctx.budget;
 	me->asked = c->ctx.asked;
 	me->kept = c->ctx.kept;
-	pthread_getaffinity_np(me->thread, sizeof(me->cpus), &me->cpus);
+	me->cpus = own_cpus(w);
 	context_begin(&c->ctx, NULL);
 	c->ctx.next = &c->lifo;
 	/* It need not wait until the call, or that of the next driver, returns. */
@@ -243,17 +273,18 @@ leave(struct core *c, struct blocked *me)
 	/* The next driver begins to count anew. */
 	count_busy(c, rte_rdtsc());
 	disown();
-	pthread_mutex_lock(&w->handoff.mutex);
-	TAILQ_INSERT_TAIL(&w->handoff.blocked, me, link);
-	w->handoff.nb_blocked++;
+	pthread_mutex_lock(&h->mutex);
+	TAILQ_INSERT_TAIL(&h->blocked, me, link);
+	h->nb_blocked++;
 	given = give(w);
 	/* Who claims has been away, so there was a standby thread. */
 	if (given)
-		swap_cpus(&w->handoff);
-	pthread_mutex_unlock(&w->handoff.mutex);
-	if (!given)
-		rc = weir__blocking_drive(w->rt, standby, c);
-	return rc;
+		swap_cpus(h);
+	call = !given && !h->coming;
+	if (call)
+		h->coming = true;
+	pthread_mutex_unlock(&h->mutex);
+	return call ? call_standby(c) : 0;
 }
 
 /* Claims the core, and goes on with the poll. */
@@ -268,10 +299,13 @@ come_back(struct core *c, struct blocked *me)
 	TAILQ_REMOVE(&h->blocked, me, link);
 	wait = h->taken;
 	h->taken = true;
-	if (wait)
+	if (wait) {
 		add_claim(worker_of(c), &mine);
-	else
+	} else {
 		h->nb_blocked--;
+		/* Who else is blocked was a standby thread. */
+		swap_cpus(h);
+	}
 	pthread_mutex_unlock(&h->mutex);
 	/* Nobody moves us any more. */
 	if (me->moved)

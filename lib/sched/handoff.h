@@ -27,7 +27,8 @@ struct claim;
 
 struct handoff {
 	pthread_mutex_t mutex;
-	bool taken; /* a thread drives the core, or is being given it */
+	bool taken;  /* a thread drives the core, or is being given it */
+	bool coming; /* a standby thread was called that has not looked yet */
 	unsigned int nb_blocked;
 	rte_cpuset_t away; /* where the last standby thread came from */
 	TAILQ_HEAD(, blocked) blocked;

@@ -153,6 +153,21 @@ MODEL(handoff_long, "a call that waits for another task of the worker", 1, 0)
 	model_check(task_logs[0].polls == 1);
 }
 
+MODEL(handoff_again, "a call behind one that is over before a thread has come",
+      1, 0)
+{
+	struct weir_join *first, *second;
+
+	rt = runtime_create(&machine, 1, false);
+	first = spawn_block(0, do_nothing);
+	second = spawn_block(1, spawn_and_wait);
+	model_check(weir_join_wait(first, NULL) == 0);
+	model_check(weir_join_wait(second, NULL) == 0);
+	model_check(weir_join_wait(opens, NULL) == 0);
+	runtime_end(rt);
+	model_check(task_logs[0].polls == 1 && task_logs[1].polls == 1);
+}
+
 /* Awaits a task that blocks until this one has had another turn. */
 static int
 look_poll(struct weir_context *ctx, void *state)

@@ -809,8 +809,17 @@ refused_outside_a_poll(void **state)
 	assert_int_equal(rc, -EPERM);
 }
 
-/* In place of the pool's, while `no_thread` is set. */
+/*
+ * In place of the pool's: there is no thread, or one that is called is on its way until
+ * it is let in.
+ */
 static bool no_thread;
+static struct {
+	struct atomic_u32 held, calls;
+	struct weir_runtime *rt;
+	void (*fn)(void *arg);
+	void *arg;
+} standby;
 
 int
 __real_weir__blocking_drive(struct weir_runtime *rt, void (*fn)(void *arg),
@@ -825,7 +834,30 @@ __wrap_weir__blocking_drive(struct weir_runtime *rt, void (*fn)(void *arg),
 {
 	if (no_thread)
 		return -EAGAIN;
-	return __real_weir__blocking_drive(rt, fn, arg);
+	if (rig_get(&standby.held) == 0)
+		return __real_weir__blocking_drive(rt, fn, arg);
+	standby.rt = rt;
+	standby.fn = fn;
+	standby.arg = arg;
+	rig_add(&standby.calls, 1);
+	return 0;
+}
+
+static void
+hold_standby(void)
+{
+	rig_set(&standby.calls, 0);
+	rig_set(&standby.held, 1);
+}
+
+/* Nobody calls one meanwhile. */
+static void
+let_standby_in(void)
+{
+	rig_set(&standby.held, 0);
+	assert_int_equal(__real_weir__blocking_drive(standby.rt, standby.fn,
+						     standby.arg),
+			 0);
 }
 
 static void
@@ -845,6 +877,88 @@ without_a_thread_nothing_is_called(void **state)
 	assert_ptr_equal(r.current, rig.rt);
 	/* The worker goes on. */
 	run_on_worker_0();
+	/* And the next call has another try. */
+	worker_goes_on_while_its_thread_is_blocked(state);
+}
+
+#define SHORT_CALLS 10u
+
+static void
+return_at_once(void *arg)
+{
+	rig_add(arg, 1);
+}
+
+/* C3 */
+static void
+short_calls_call_one_thread(void **state)
+{
+	struct atomic_u32 made = { 0 };
+	struct visit_result r;
+	struct weir_join *join;
+	struct whereabouts w;
+	struct door d;
+	unsigned int i;
+
+	hold_standby();
+	for (i = 0; i < SHORT_CALLS; i++) {
+		join = spawn_visit_on(0, return_at_once, &made);
+		assert_int_equal(rig_join(join, &r), 0);
+		assert_int_equal(r.rc, 0);
+	}
+	/* It does for a long one, too. */
+	join = block_at(&d);
+	let_standby_in();
+	w = run_on_worker_0();
+	leave_door(&d, join);
+	assert_int_equal(rig_get(&made), SHORT_CALLS);
+	assert_int_equal(rig_get(&standby.calls), 1);
+	assert_false(pthread_equal(w.thread, d.thread));
+	/* Nobody is on the way any more. */
+	worker_goes_on_while_its_thread_is_blocked(state);
+}
+
+/* In place of the kernel's, while it does not say where threads run. */
+static struct atomic_u32 cpus_unknown;
+
+int
+__real_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *cpus);
+int
+__wrap_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *cpus);
+
+int
+__wrap_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *cpus)
+{
+	unsigned int first = 0;
+	rte_cpuset_t lcore;
+
+	if (rig_get(&cpus_unknown) == 0)
+		return __real_pthread_getaffinity_np(thread, size, cpus);
+	/* What may have been there before: one CPU of several. */
+	lcore = rte_lcore_cpuset(rte_get_next_lcore(-1, 1, 0));
+	while (!CPU_ISSET(first, &lcore))
+		first++;
+	memset(cpus, 0, size);
+	CPU_SET(first, cpus);
+	return EPERM;
+}
+
+static void
+threads_stay_on_the_lcore_if_nobody_says_where_they_run(void **state)
+{
+	rte_cpuset_t lcore = rte_lcore_cpuset(rte_get_next_lcore(-1, 1, 0));
+	struct weir_join *join;
+	struct whereabouts w;
+	struct door d;
+
+	rig_set(&cpus_unknown, 1);
+	join = block_at(&d);
+	w = run_on_worker_0();
+	rig_set(&cpus_unknown, 0);
+	assert_true(runs_on(w.thread, &lcore));
+	assert_true(runs_on(d.thread, &lcore));
+	leave_door(&d, join);
+	assert_true(runs_on(d.thread, &lcore));
 }
 
 static void
@@ -1069,6 +1183,9 @@ main(void)
 		RIG_TEST(current_thread_runtime_refuses, 1),
 		RIG_TEST(refused_outside_a_poll, 1),
 		RIG_TESTS(without_a_thread_nothing_is_called),
+		RIG_TESTS(short_calls_call_one_thread),
+		RIG_TESTS(
+			threads_stay_on_the_lcore_if_nobody_says_where_they_run),
 		RIG_TESTS(shutdown_waits_for_blocked_threads),
 		RIG_TESTS(shutdown_ends_what_a_function_waits_for),
 		RIG_TESTS(runtime_ends_while_the_core_is_passed),
