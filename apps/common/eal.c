@@ -113,8 +113,11 @@ refuse_eal(int error)
 		return REFUSE(STATUS_USAGE,
 			      "EAL refuses its options, which are those before "
 			      "\"--\"; see the first line above and --help");
-	case 0: /* EAL leaves it so when it cannot lock its files. */
 	case EAGAIN:
+		return REFUSE(STATUS_FAILED,
+			      "EAL cannot start its threads; see the limits of "
+			      "the process (ulimit -u)");
+	case 0: /* EAL leaves it so when it cannot lock its files. */
 		return REFUSE(STATUS_FAILED,
 			      "EAL cannot take its place: another program runs "
 			      "there; give each its own --file-prefix");

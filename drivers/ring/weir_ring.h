@@ -14,8 +14,9 @@
  * whichever task calls. Rings of other element sizes do not fit.
  *
  * On a ring for several producers or consumers in DPDK's default mode, one that
- * the kernel interrupts keeps the others waiting. Where threads share CPUs, make
- * the ring with RING_F_MP_RTS_ENQ or RING_F_MC_RTS_DEQ.
+ * the kernel interrupts keeps the others waiting, and one that is killed in the
+ * middle, for ever. Where threads share CPUs, make the ring with RING_F_MP_RTS_ENQ
+ * or RING_F_MC_RTS_DEQ.
  */
 
 #include <rte_ring.h>

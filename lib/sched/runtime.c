@@ -372,16 +372,10 @@ create_parts(struct weir_runtime *rt, unsigned int *node)
 }
 
 static void
-log_name_taken(const struct weir_options *o)
-{
-	WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
-}
-
-static void
 log_no_places(const struct weir_options *o, int rc)
 {
 	if (rc == -EEXIST)
-		log_name_taken(o);
+		WEIR_LOG(ERR, "name: \"%s\" is another runtime's\n", o->name);
 	else if (rc == -E2BIG)
 		WEIR_LOG(ERR,
 			 "lcores: they are on more than %u nodes, which is "
@@ -397,9 +391,12 @@ log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 {
 	const struct weir_options *o = &rt->options;
 
-	/* Of another process that shares memory with this one. */
 	if (rc == -EEXIST)
-		log_name_taken(o);
+		WEIR_LOG(
+			ERR,
+			"name: \"%s\" is that of a runtime of another process "
+			"that shares EAL's memory, or of one that was killed\n",
+			o->name);
 	else if (rc == -EMFILE || rc == -ENFILE)
 		WEIR_LOG(ERR,
 			 "no file descriptors for %u workers, two each (%s)\n",

@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 import tempfile
 
 from weirtest import (MARK, TWO_NULL, Skip, Tap, Testpmd, check, lcores,
@@ -270,6 +271,23 @@ def place_taken():
         first.stop().check_clean()
 
 
+def no_threads():
+    if not Testpmd.shares or "ASAN_OPTIONS" in os.environ:
+        raise Skip("a sanitizer has threads of its own")
+    wrapper = ["prlimit", "--nproc=1"]
+    if os.geteuid() == 0:  # whom that does not bind
+        wrapper[:0] = ["setpriv", "--reuid=65531", "--regid=65531",
+                       "--clear-groups"]
+    testpmd = Testpmd((), TWO_NULL, wrapper=wrapper)
+    os.chmod(testpmd.runtime, 0o777)
+    if subprocess.run([*wrapper, Testpmd.binary, "--help"], check=False,
+                      capture_output=True).returncode != 0:
+        raise Skip("the user who has no threads may not run it")
+    testpmd.eal_cleans_up = False
+    expect(testpmd, 1, "EAL cannot start its threads; see the limits of the "
+           "process (ulimit -u)", True)
+
+
 def no_secondary():
     """It would set up the ports of the process that runs."""
     if not Testpmd.shares:
@@ -314,6 +332,7 @@ def main():
     tap.run("a word among EAL's options", word_among_eal_options)
     tap.run("a NIC that is not there", no_such_nic)
     tap.run("a place that is taken", place_taken)
+    tap.run("no threads", no_threads)
     tap.run("a secondary process", no_secondary)
     tap.finish()
 

@@ -80,6 +80,15 @@ def shared(installed):
     installed.hello(*installed.pkg_config("--libs"))
 
 
+def stays(installed):
+    """DPDK goes on to call what it was told of: whoever loads it has it for good."""
+    run(sys.executable, "-c", "import _ctypes, ctypes, sys\n"
+        "_ctypes.dlclose(ctypes.CDLL(sys.argv[1])._handle)\n"
+        "with open('/proc/self/maps', encoding='ascii') as maps:\n"
+        "    sys.exit('libweir' not in maps.read())\n",
+        os.path.join(installed.lib, "libweir.so"), env=installed.env)
+
+
 def with_archive(installed, *options):
     """Flags to link with, with the static library in the place of the other."""
     archive = os.path.join(find(installed.folder, "libweir.a"), "libweir.a")
@@ -166,6 +175,7 @@ def main():
         tap.run("a program built with pkg-config runs", shared, installed)
         tap.run("and one with the static library", static, installed)
         tap.run("and one with DPDK's as well", all_static, installed)
+        tap.run("what was loaded stays", stays, installed)
         tap.run("fibers in C++ have their own exceptions", exceptions,
                 installed)
         tap.run("weir-testpmd and its manual", testpmd, installed)
