@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -197,7 +198,8 @@ create_node(struct weir_runtime *rt, unsigned int index)
 		NULL, workers * sizeof(*node->workers), 0, (int)id));
 	node->near = heap_taken(rte_zmalloc_socket(
 		NULL, rt->nb_nodes * sizeof(*node->near), 0, (int)id));
-	snprintf(name, sizeof(name), "%s_n%u", o->name, id);
+	/* Processes share names; a ring of one that is killed stays there. */
+	snprintf(name, sizeof(name), "%s_n%u_%d", o->name, id, (int)getpid());
 	rc = node->workers == NULL || node->near == NULL ? -ENOMEM : 0;
 	if (rc == 0)
 		rc = weir__inject_init(&node->inject, name, o->inject_ring_size,
@@ -392,11 +394,10 @@ log_no_parts(const struct weir_runtime *rt, int rc, unsigned int node)
 	const struct weir_options *o = &rt->options;
 
 	if (rc == -EEXIST)
-		WEIR_LOG(
-			ERR,
-			"name: \"%s\" is that of a runtime of another process "
-			"that shares EAL's memory, or of one that was killed\n",
-			o->name);
+		WEIR_LOG(ERR,
+			 "name: \"%s\" is that of a runtime of another process "
+			 "of the number %d that shares EAL's memory, or did\n",
+			 o->name, (int)getpid());
 	else if (rc == -EMFILE || rc == -ENFILE)
 		WEIR_LOG(ERR,
 			 "no file descriptors for %u workers, two each (%s)\n",

@@ -62,10 +62,8 @@ enum weir_park {
 struct weir_options {
 	/**
 	 * Begins the names of the runtime's rings and pools, and is what
-	 * telemetry calls it, so it must be unique in the process, and among
-	 * processes that share EAL's memory; one that was killed keeps its
-	 * names. At most 8 printable ASCII characters, none of them a comma.
-	 * Default "weir".
+	 * telemetry calls it, so it must be unique in the process. At most 8
+	 * printable ASCII characters, none of them a comma. Default "weir".
 	 */
 	const char *name;
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -138,7 +139,8 @@ rig_runtime_exists(const char *name)
 
 	/* A ring for each of its nodes. */
 	for (node = 0; node < RTE_MAX_NUMA_NODES; node++) {
-		snprintf(text, sizeof(text), "%s_n%u", name, node);
+		snprintf(text, sizeof(text), "%s_n%u_%d", name, node,
+			 (int)getpid());
 		if (rte_ring_lookup(text) != NULL)
 			return true;
 	}

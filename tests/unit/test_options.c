@@ -7,11 +7,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+#include <rte_ring.h>
 
 #include "rig.h"
 
@@ -518,6 +520,41 @@ name_of_a_living_runtime_is_refused(void **state)
 	rig_runtime_free(rt);
 }
 
+/* A ring that stays, as of a process that was killed. */
+static struct rte_ring *
+leave_ring(unsigned int lcore, int process)
+{
+	char name[RTE_RING_NAMESIZE];
+	struct rte_ring *ring;
+
+	snprintf(name, sizeof(name), "weir_n%u_%d", weir_lcore_node(lcore),
+		 process);
+	ring = rte_ring_create(name, 64, SOCKET_ID_ANY, 0);
+	assert_non_null(ring);
+	return ring;
+}
+
+static void
+name_of_a_killed_process_is_free(void **state)
+{
+	const unsigned int first[] = { 1 };
+	struct rte_ring *other = leave_ring(first[0], getpid() + 1), *same;
+	struct weir_options o;
+	char log[200];
+
+	rig_options(&o, 1);
+	o.lcores = first;
+	rig_runtime_free(weir_runtime_create(&o));
+	/* But for one that has this one's number. */
+	same = leave_ring(first[0], getpid());
+	assert_null(rig_runtime_logged(&o, log, sizeof(log)));
+	assert_int_equal(rte_errno, EEXIST);
+	assert_non_null(strstr(log, "name: \"weir\" is that of a runtime of "
+				    "another process of the number "));
+	rte_ring_free(same);
+	rte_ring_free(other);
+}
+
 static struct atomic_u32 lcore_may_go;
 
 static int
@@ -636,6 +673,7 @@ main(void)
 		cmocka_unit_test(workers_are_in_the_order_of_the_lcores),
 		cmocka_unit_test(two_runtimes_run_on_their_own_lcores),
 		cmocka_unit_test(name_of_a_living_runtime_is_refused),
+		cmocka_unit_test(name_of_a_killed_process_is_free),
 		cmocka_unit_test(busy_lcore_is_refused),
 		cmocka_unit_test(free_does_not_wait_for_the_lcores_next_user),
 	};
