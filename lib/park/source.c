@@ -34,6 +34,7 @@
 
 #include "base/heap.h"
 #include "base/race.h"
+#include "park/grace.h"
 #include "park/source.h"
 
 static_assert(offsetof(struct weir_source, polled_until) == WEIR_CACHE_LINE &&
@@ -281,7 +282,7 @@ retire_arrays(struct source_registry *r, struct source_array **old,
 	left = weir__reader_leave();
 	/* S6; whoever waits for it is no reader. */
 	pthread_mutex_lock(&r->waits);
-	rte_rcu_qsbr_synchronize(r->qsbr, RTE_QSBR_THRID_INVALID);
+	weir__grace_period(r->qsbr);
 	pthread_mutex_unlock(&r->waits);
 	if (left)
 		weir__reader_return();

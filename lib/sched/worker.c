@@ -75,7 +75,7 @@ weir__poll_sources(struct core *c, uint64_t now, bool idle)
 		counter_add(&w->counters, source_events, ready);
 	else
 		counter_add(&w->counters, empty_polls, 1);
-	race_release(&w->rt->sources.qsbr); /* rte_rcu_qsbr_synchronize() */
+	race_release(&w->rt->sources.qsbr); /* weir__grace_period() */
 	rte_rcu_qsbr_quiescent(w->rt->sources.qsbr, w->index);
 }
 
@@ -741,7 +741,7 @@ weir__drive(struct core *c, const struct weir_join *until, enum driver driver)
 	loop(c, until, driver);
 	if (weir__core != NULL) {
 		count_busy(c, rte_rdtsc());
-		/* rte_rcu_qsbr_synchronize() */
+		/* weir__grace_period() */
 		race_release(&w->rt->sources.qsbr);
 		rte_rcu_qsbr_thread_offline(qsbr, w->index);
 		rte_rcu_qsbr_thread_unregister(qsbr, w->index);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "park/grace.h"
 #include "park/source.h"
 #include "rig.h"
 #include "sched/scheduler.h"
@@ -321,16 +322,16 @@ worker_may_not_block_on_any_runtime(void **state)
 	rig_wait_until(rig_get(&seen.drops) == RUNTIMES * RUNTIMES);
 }
 
-/* Waits for readers, and those of them that came beside another or as a reader. */
+/* Waits for readers, and those of them that came beside another. */
 static struct atomic_u32 readers_awaited, badly;
 
 void
-__real_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader);
+__real_weir__grace_period(struct rte_rcu_qsbr *v);
 void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader);
+__wrap_weir__grace_period(struct rte_rcu_qsbr *v);
 
 void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader)
+__wrap_weir__grace_period(struct rte_rcu_qsbr *v)
 {
 	unsigned int i;
 
@@ -341,9 +342,7 @@ __wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *v, unsigned int reader)
 			pthread_mutex_unlock(&rts[i]->sources.waits);
 			rig_add(&badly, 1);
 		}
-	if (reader != RTE_QSBR_THRID_INVALID)
-		rig_add(&badly, 1);
-	__real_rte_rcu_qsbr_synchronize(v, reader);
+	__real_weir__grace_period(v);
 }
 
 /* Once one of each runtime is in its poll, makes and frees a source of another's. */

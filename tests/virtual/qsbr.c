@@ -26,14 +26,12 @@ grace_is_over(const void *arg)
 }
 
 void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *qsbr, unsigned int thread)
+__wrap_weir__grace_period(struct rte_rcu_qsbr *qsbr)
 {
 	struct grace grace = { .qsbr = qsbr };
 
-	virtual_call("rte_rcu_qsbr_synchronize");
+	virtual_call("weir__grace_period");
 	grace.token = rte_rcu_qsbr_start(qsbr);
-	if (thread != RTE_QSBR_THRID_INVALID)
-		rte_rcu_qsbr_quiescent(qsbr, thread);
 	vthread_progress();
 	kernel_await(grace_is_over, &grace);
 	while (rte_rcu_qsbr_check(qsbr, grace.token, false) != 1)

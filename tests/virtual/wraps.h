@@ -51,7 +51,7 @@ __wrap_weir__telemetry_remove(struct weir_runtime *rt);
 
 /* qsbr.c */
 void
-__wrap_rte_rcu_qsbr_synchronize(struct rte_rcu_qsbr *qsbr, unsigned int thread);
+__wrap_weir__grace_period(struct rte_rcu_qsbr *qsbr);
 
 /* sync.c */
 int
