@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_dev.h>
@@ -27,6 +29,7 @@ static char lcores_option[256];
 static const char *proc_type = "secondary";
 static const char *vdevs[MAX_VDEVS]; /* the values of --vdev */
 static unsigned int nb_vdevs;
+static bool starts; /* EAL does */
 
 /* Before EAL starts, since it moves the arguments about. */
 static void
@@ -127,6 +130,17 @@ refuse_eal(int error)
 		      strerror(error));
 }
 
+/* From DPDK 25.11 on EAL ends the process itself where it cannot read an option. */
+static void
+end_with_eal(int status, void *arg)
+{
+	if (!starts || status == EXIT_SUCCESS)
+		return;
+	status = refuse_eal(EINVAL);
+	fflush(stdout);
+	_exit(status);
+}
+
 static bool
 is_vdev(const char *vdev, const char *name)
 {
@@ -195,7 +209,10 @@ eal_start(int argc, char **argv)
 	int status, used;
 
 	note_options(argc, argv);
+	on_exit(end_with_eal, NULL);
+	starts = true;
 	used = rte_eal_init(argc, argv);
+	starts = false;
 	if (used < 0)
 		return refuse_eal(rte_errno);
 	/* EAL puts what is no option of its own behind those that are. */

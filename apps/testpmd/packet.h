@@ -26,7 +26,7 @@ struct packet {
 	uint8_t payload[PACKET_BYTES - sizeof(struct rte_ether_hdr) -
 			sizeof(struct rte_ipv4_hdr) -
 			sizeof(struct rte_udp_hdr)];
-} __rte_packed __rte_aligned(2);
+};
 
 static inline void
 packet_init(struct packet *p, const struct rte_ether_addr *src,

@@ -42,6 +42,16 @@ def each_call(function):
     check(function in WITHOUT or goes_on == 0, f"{goes_on} are not needed")
 
 
+def ended_by_eal():
+    """The status is ours, and so is the line."""
+    os.environ["WEIR_FAULT"] = "rte_eal_init:1"
+    with Testpmd((), TWO_NULL, 2) as testpmd:
+        testpmd.wait_end(2)
+    said = testpmd.complaints()
+    check(len(said) == 1 and "EAL refuses its options" in said[0],
+          testpmd.describe())
+
+
 def polled_instead():
     """A port does not start with interrupts, and does without."""
     for function in ("rte_eth_dev_configure", "rte_eth_rx_queue_setup",
@@ -114,6 +124,7 @@ def main():
     check(FUNCTIONS, "no functions are given")
     for function in FUNCTIONS:
         tap.run(f"{function} fails", each_call, function)
+    tap.run("EAL that ends the process", ended_by_eal)
     tap.run("a port that starts without interrupts only", polled_instead)
     tap.run("a port that may not be promiscuous", not_promiscuous)
     tap.run("no files for the workers", without_files)

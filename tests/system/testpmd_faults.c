@@ -55,6 +55,9 @@ fails(const char *function)
 		return fails(#name) ? (failed) : __real_##name arguments; \
 	}
 
+/* From DPDK 25.11 on, where it cannot read an option. */
+FAULT(int, (exit(-EINVAL), -1), rte_eal_init, (int argc, char **argv),
+      (argc, argv))
 FAULT(void *, NULL, calloc, (size_t n, size_t size), (n, size))
 FAULT(void *, NULL, rte_zmalloc_socket,
       (const char *type, size_t size, unsigned int align, int socket),

@@ -60,7 +60,7 @@ rig_threads(unsigned int n, void *(*thread_main)(void *), void *arg)
 	pthread_t threads[MAX_THREADS];
 	unsigned int i;
 
-	assert_in_range(n, 1, MAX_THREADS);
+	assert_uint_in_range(n, 1, MAX_THREADS);
 	for (i = 0; i < n; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, thread_main, arg), 0);

@@ -172,7 +172,7 @@ rand_neighbour_seeds_are_unrelated(void **state)
 		bits += __builtin_popcount(rand_u32(&a) ^ rand_u32(&b));
 	}
 	/* 16 of 32 bits on average; the bounds are 10 standard deviations. */
-	assert_in_range(bits, ROUNDS * 15.8, ROUNDS * 16.2);
+	assert_uint_in_range(bits, ROUNDS * 15.8, ROUNDS * 16.2);
 }
 
 static void
@@ -187,7 +187,7 @@ rand_below_is_uniform(void **state)
 		counts[rand_below(&r, RTE_DIM(counts))]++;
 	/* The bounds are 6.5 standard deviations. */
 	for (i = 0; i < RTE_DIM(counts); i++)
-		assert_in_range(counts[i], 9400, 10600);
+		assert_uint_in_range(counts[i], 9400, 10600);
 	for (i = 0; i < 100; i++)
 		assert_int_equal(rand_below(&r, 1), 0);
 }

@@ -344,7 +344,7 @@ storm_of_spawners_loses_no_job_and_keeps_the_limit(void **state)
 	rig_wait_until(rig_get(&rig.log.results_dropped) == 6 * STORM_JOBS);
 	rig_expect_log(6 * STORM_JOBS, 6 * STORM_JOBS, 6 * STORM_JOBS);
 	assert_int_equal(rig_get(&storm.too_many), 0);
-	assert_in_range(rig_get(&storm.awaited), 1, 6 * STORM_JOBS);
+	assert_uint_in_range(rig_get(&storm.awaited), 1, 6 * STORM_JOBS);
 	rig_wait_until(rig_stats(rig.rt).blocking_threads == 0);
 	assert_int_equal(rig_stats(rig.rt).blocking_queued, 0);
 	assert_int_equal(rig_stats(rig.rt).blocking_running, 0);

@@ -368,7 +368,7 @@ what_has_no_memory_stays_the_callers(void **state)
 	ops.state_size = 8 << 20;
 	rte_errno = 0;
 	n = weir_task_spawn_burst(rig.rt, &ops, NULL, MANY, NULL, joins);
-	assert_in_range(n, 1, MANY - 1);
+	assert_uint_in_range(n, 1, MANY - 1);
 	assert_int_equal(rte_errno, ENOMEM);
 	for (i = 0; i < n; i++)
 		assert_int_equal(rig_join(joins[i], NULL), 0);

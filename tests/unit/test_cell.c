@@ -190,7 +190,7 @@ cache_flows_over_into_the_pool(void **state)
 	take_all(cells, CELLS, NULL);
 	for (i = 0; i < CELLS; i++) {
 		weir__cell_free(&pools, &cache, cells[i]);
-		assert_in_range(cache.stock[0].n, 0, CELL_BATCH - 1);
+		assert_uint_in_range(cache.stock[0].n, 0, CELL_BATCH - 1);
 	}
 	/* All but two batches at most are had without it. */
 	take_all(cells, CELLS - 2 * CELL_BATCH, NULL);
@@ -518,7 +518,7 @@ cells_that_were_never_used_are_zero(void **state)
 	hold(0, NULL);
 	walk();
 	assert_int_equal(walked.looks[1], 1);
-	assert_in_range(walked.nb_looks, 1, CELL_BATCH);
+	assert_uint_in_range(walked.nb_looks, 1, CELL_BATCH);
 	/* What stands in the heap does not count. */
 	weir__cell_free(&pools, NULL, hold(5000, NULL));
 	walked.held[2] = weir__cell_alloc(&pools, NULL, 5000);
@@ -555,7 +555,7 @@ walk_goes_on_while_cells_come_and_go(void **state)
 		if (i <= CELLS * NB_SIZES && walked.held[i] != NULL)
 			assert_int_equal(walked.looks[i], 1);
 		else
-			assert_in_range(walked.looks[i], 0, 1);
+			assert_uint_in_range(walked.looks[i], 0, 1);
 	}
 	let_all_go();
 }

@@ -222,7 +222,7 @@ counters_add_up_behind_a_worker_that_retires(void **state)
 		assert_int_equal(weir_worker_stats_get(rig.rt, i, &w), 0);
 		taken += w.injected;
 	}
-	assert_in_range(taken, 2 * RTE_DIM(joins), UINT64_MAX);
+	assert_uint_in_range(taken, 2 * RTE_DIM(joins), UINT64_MAX);
 	assert_int_equal(sum.remote_schedules, taken);
 }
 

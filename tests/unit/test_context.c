@@ -131,7 +131,7 @@ tasks_know_runtime_worker_and_themselves(void **state)
 	assert_int_equal(rig_join(join, &a), 0);
 	assert_ptr_equal(a.polled.rt, rig.rt);
 	assert_int_equal(a.polled.worker, a.worker);
-	assert_in_range(a.worker, 0, weir_runtime_nb_workers(rig.rt) - 1);
+	assert_uint_in_range(a.worker, 0, weir_runtime_nb_workers(rig.rt) - 1);
 	assert_true(a.polled.task == id);
 	assert_true(a.child_polled.task == a.child_id);
 	assert_true(a.child_id != id);

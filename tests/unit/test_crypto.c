@@ -128,7 +128,7 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+finish(void **state)
 {
 	if (have_dev)
 		rte_cryptodev_stop(dev);
@@ -761,5 +761,5 @@ main(void)
 		TEST(openssl_does_aes, 2),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, start, finish);
 }

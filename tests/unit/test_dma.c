@@ -131,7 +131,7 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+finish(void **state)
 {
 	if (started)
 		rte_dma_stop(dev);
@@ -711,5 +711,5 @@ main(void)
 		TESTS(skeleton_pmd_copies),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, start, finish);
 }

@@ -135,8 +135,8 @@ age_is_that_of_the_last_wake(void **state)
 		begin = rte_rdtsc();
 		assert_int_equal(weir_task_list(rig.rt, &e, 1), 1);
 		end = rte_rdtsc();
-		assert_in_range(e.since_wake_us + unit, us(begin - after),
-				us(end - before) + 2 * unit);
+		assert_uint_in_range(e.since_wake_us + unit, us(begin - after),
+				     us(end - before) + 2 * unit);
 	}
 	weir_join_detach(join);
 	weir_waker_drop(rig_take_waker(&rig.waker));

@@ -48,7 +48,7 @@ start(bool lifo_slot, unsigned int budget)
 }
 
 static void
-stop(void)
+free_runtime(void)
 {
 	rig_runtime_free(rig.rt);
 	rig.rt = NULL;
@@ -160,7 +160,7 @@ task_woken_last_runs_next(void **state)
 	start(true, 128);
 	wake_two_beside_another();
 	expect_order(0, 2, 3, 1);
-	stop();
+	free_runtime();
 }
 
 static int
@@ -204,7 +204,7 @@ waiter_of_a_queued_task_takes_its_turn(void **state)
 	assert_int_equal(rig_join(waiter, NULL), 0);
 	assert_int_equal(rig_join(other, NULL), 0);
 	expect_order(0, 2, 1);
-	stop();
+	free_runtime();
 }
 
 /* Spawns task 1 behind another and awaits it. */
@@ -233,7 +233,7 @@ waiter_of_a_task_from_the_slot_runs_next(void **state)
 	assert_int_equal(rig_join(spawn(call, 0, 0), NULL), 0);
 	assert_int_equal(rig_join(trace.aside, NULL), 0);
 	expect_order(1, 0, 2);
-	stop();
+	free_runtime();
 }
 
 /* Spawns one and awaits it, behind which it is resumed. */
@@ -279,8 +279,8 @@ who_awaits_many_gets_few_turns(void **state)
 	for (i = 0; i < 2; i++) {
 		start(true, 2 * CHILDREN);
 		assert_int_equal(rig_join(spawn(fan_in, i, 0), &polls), 0);
-		assert_in_range(polls, 1, 3);
-		stop();
+		assert_uint_in_range(polls, 1, 3);
+		free_runtime();
 	}
 }
 
@@ -290,7 +290,7 @@ without_the_slot_every_task_waits_its_turn(void **state)
 	start(false, 128);
 	wake_two_beside_another();
 	expect_order(0, 3, 1, 2);
-	stop();
+	free_runtime();
 }
 
 /* Spends in task 0, of 20; returns what the task it wakes could spend. */
@@ -306,7 +306,7 @@ spend_then_wake(unsigned int spend)
 	first = spawn(wake_both, 0, spend);
 	assert_int_equal(rig_join(second, &spent), 0);
 	assert_int_equal(rig_join(first, NULL), 0);
-	stop();
+	free_runtime();
 	return spent;
 }
 
@@ -366,7 +366,7 @@ pair_in_the_slot_does_not_starve_others(void **state)
 	assert_int_equal(trace.order[i], 2);
 	weir_waker_drop(trace.wakers[0]);
 	weir_waker_drop(trace.wakers[1]);
-	stop();
+	free_runtime();
 }
 
 static int
@@ -393,7 +393,7 @@ yielding_tasks_take_turns(void **state)
 	for (i = 0; i < RTE_DIM(joins); i++)
 		assert_int_equal(rig_join(joins[i], NULL), 0);
 	expect_order(0, 1, 2, 0, 1, 2, 0, 1, 2);
-	stop();
+	free_runtime();
 }
 
 /* Spends one at a time, to the end of each of three budgets. */
@@ -430,7 +430,7 @@ empty_budget_makes_a_task_yield(void **state)
 	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, NULL), 0);
 	assert_int_equal(weir_worker_stats_get(rig.rt, 0, &stats), 0);
 	assert_int_equal(stats.forced_yields, 3);
-	stop();
+	free_runtime();
 }
 
 static void
@@ -591,9 +591,9 @@ bound_task_runs_beside_full_queues(void **state)
 		print_message("# interval %u: after %u polls\n", interval,
 			      polls);
 		worst = RTE_MAX(worst, polls);
-		stop();
+		free_runtime();
 	}
-	assert_in_range(worst, 0, HOG_POLLS);
+	assert_uint_in_range(worst, 0, HOG_POLLS);
 }
 
 /* L2 */
@@ -614,9 +614,9 @@ outside_task_runs_beside_a_full_inbox(void **state)
 		print_message("# interval %u: after %u polls\n", interval,
 			      polls);
 		worst = RTE_MAX(worst, polls);
-		stop();
+		free_runtime();
 	}
-	assert_in_range(worst, 0, HOG_POLLS);
+	assert_uint_in_range(worst, 0, HOG_POLLS);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, rig_teardown)

@@ -295,7 +295,7 @@ one_of_two_that_are_out_of_cells_gets_more(void **state)
 	assert_ptr_not_equal(t, other);
 	assert_int_equal(t->size_class, other->size_class);
 	grown = rig_heap_in_use() - before;
-	assert_in_range(grown, 1 << 18, 3 << 18);
+	assert_uint_in_range(grown, 1 << 18, 3 << 18);
 	weir__cell_free(pools(), NULL, t);
 	weir__cell_free(pools(), NULL, other);
 }
@@ -540,7 +540,7 @@ oneshot_without_memory_is_not_made(void **state)
 
 	grant(0);
 	for (n = 0;; n++) {
-		assert_in_range(n, 0, ONESHOTS - 1);
+		assert_uint_in_range(n, 0, ONESHOTS - 1);
 		rc = weir_oneshot_create(rig.rt, sizeof(v), NULL, &txs[n],
 					 &rxs[n]);
 		if (rc < 0)
@@ -640,7 +640,7 @@ channel_without_memory_takes_no_value(void **state)
 	for (n = 0; (rc = weir_try_send(tx, &n)) == 0; n++)
 		;
 	assert_int_equal(rc, -ENOMEM);
-	assert_in_range(n, 1, 100000);
+	assert_uint_in_range(n, 1, 100000);
 	assert_int_equal(weir_send(NULL, tx, &n, NULL), -ENOMEM);
 	assert_int_equal(weir_try_recv(rx, &v), 0);
 	assert_int_equal(v, received++);
@@ -677,7 +677,7 @@ burst_without_memory_is_short(void **state)
 					     sizeof(values[0]), NULL, &tx, &rx),
 			 0);
 	n = weir_try_send_burst(tx, values, RTE_DIM(values));
-	assert_in_range(n, 1, RTE_DIM(values) - 1);
+	assert_uint_in_range(n, 1, RTE_DIM(values) - 1);
 	assert_int_equal(weir_try_send_burst(tx, values, 10), -ENOMEM);
 	/* As many again, for each block. */
 	grant(2);
@@ -821,7 +821,7 @@ channel_gets_and_gives_memory_without_its_locks(void **state)
 	unsigned int i;
 
 	open_channel();
-	assert_in_range(4 * block, 1, RTE_DIM(values));
+	assert_uint_in_range(4 * block, 1, RTE_DIM(values));
 	send_blocks(4);
 	expect_watched(3, 0);
 	/* Both sides have the same lock. Of the three that end, one is kept. */
@@ -1077,7 +1077,7 @@ runtime_without_memory_is_not_made(void **state)
 		assert_false(rig_runtime_exists(o.name));
 	}
 	assert_int_equal(n, rig_get(&asked));
-	assert_in_range(n, 10, 1000);
+	assert_uint_in_range(n, 10, 1000);
 	grant(UINT32_MAX);
 	rig_runtime_free(rt);
 	assert_int_equal(rig_heap_in_use(), before);
@@ -1111,7 +1111,7 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+finish(void **state)
 {
 	if (have_crypto)
 		rte_cryptodev_stop(crypto);
@@ -1157,5 +1157,5 @@ main(void)
 		cmocka_unit_test(runtime_of_too_many_nodes_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, start, finish);
 }

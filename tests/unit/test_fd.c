@@ -1360,7 +1360,7 @@ looks_become_rare_while_nothing_comes(void **state)
 	rig_wait_until((weir_worker_stats_get(rig.rt, 0, &after),
 			after.source_polls > before.source_polls + 20000));
 	n = rig_get(&looks);
-	assert_in_range(n, 1, most_looks(rte_rdtsc() - since));
+	assert_uint_in_range(n, 1, most_looks(rte_rdtsc() - since));
 	/* A wait of any fd of the set begins anew. */
 	weir_fd_close(f, ECANCELED);
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);

@@ -336,12 +336,12 @@ depth_is_told(void **state)
 	size_t none[2], used[2];
 
 	assert_int_equal(run_one(j, none), 0);
-	assert_in_range(none[0], 200, 16384);
+	assert_uint_in_range(none[0], 200, 16384);
 	assert_true(none[1] >= none[0]);
 	j.depth = 30000;
 	assert_int_equal(run_one(j, used), 0);
-	assert_in_range(used[0], 30000, 30000 + 16384);
-	assert_in_range(used[1], used[0], 30000 + 16384);
+	assert_uint_in_range(used[0], 30000, 30000 + 16384);
+	assert_uint_in_range(used[1], used[0], 30000 + 16384);
 	/* On the same stack: what the last one did is not counted. */
 	j.depth = 0;
 	assert_int_equal(run_one(j, used), 0);

@@ -976,7 +976,7 @@ shutdown_waits_for_blocked_threads(void **state)
 	joins[0] = block_at(&doors[0]);
 	joins[1] = block_at(&doors[1]);
 	assert_int_equal(weir_runtime_shutdown(rig.rt, 0, &report), -ETIMEDOUT);
-	assert_in_range(report.live_tasks, 1, 3);
+	assert_uint_in_range(report.live_tasks, 1, 3);
 	rig_set(&doors[0].open, 1);
 	rig_set(&doors[1].open, 1);
 	assert_int_equal(weir_runtime_shutdown(rig.rt, UINT64_MAX, &report), 0);

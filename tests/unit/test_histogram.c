@@ -93,7 +93,7 @@ percentiles_keep_the_promised_error(void **state)
 			rank = (uint64_t)ceil(VALUES * percents[i] / 100);
 			exact = values[rank > 0 ? rank - 1 : 0];
 			got = weir_histogram_percentile(&copy, percents[i]);
-			assert_in_range(got, exact, exact + (exact >> p));
+			assert_uint_in_range(got, exact, exact + (exact >> p));
 		}
 		got = weir_histogram_percentile(&copy, 100);
 		assert_int_equal(got, values[VALUES - 1]);
@@ -167,8 +167,8 @@ greatest_that_is_not_counted_yet_is_no_percentile(void **state)
 	weir__histogram_read(h, &copy);
 	assert_int_equal(weir_histogram_percentile(&copy, 50), 101);
 	copy.max = 90000;
-	assert_in_range(weir_histogram_percentile(&copy, 50), 101, 108);
-	assert_in_range(weir_histogram_percentile(&copy, 100), 101, 108);
+	assert_uint_in_range(weir_histogram_percentile(&copy, 50), 101, 108);
+	assert_uint_in_range(weir_histogram_percentile(&copy, 100), 101, 108);
 	free(h);
 }
 
@@ -323,8 +323,8 @@ every_poll_is_timed(void **state)
 	assert_memory_equal(&sum, &poll, sizeof(sum));
 	assert_int_equal(poll.count, polls);
 	assert_int_equal(wake.count, polls);
-	assert_in_range(poll.max, ns(LONG_POLL) - 10, took + 10);
-	assert_in_range(wake.max, 0, took + 10);
+	assert_uint_in_range(poll.max, ns(LONG_POLL) - 10, took + 10);
+	assert_uint_in_range(wake.max, 0, took + 10);
 }
 
 static struct atomic_u32 slow; /* the next look at the inject queue */
@@ -386,7 +386,7 @@ look_at_the_inject_queue_is_no_poll(void **state)
 	assert_int_equal(
 		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_POLL, &poll),
 		0);
-	assert_in_range(poll.max, 0, 499999999);
+	assert_uint_in_range(poll.max, 0, 499999999);
 }
 
 static int
@@ -425,7 +425,7 @@ wait_for_a_turn_is_timed(void **state)
 		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_WAKE, &wake),
 		0);
 	assert_int_equal(wake.count, 3);
-	assert_in_range(wake.max, ns(LONG_POLL) - 100, UINT64_MAX);
+	assert_uint_in_range(wake.max, ns(LONG_POLL) - 100, UINT64_MAX);
 }
 
 /* A yield asks for another turn, at the end of its poll. */
@@ -450,7 +450,7 @@ yield_begins_a_new_wait(void **state)
 		n = wake.buckets[i];
 		sum += n * (weir__histogram_bound(i - 1, wake.precision) + 1);
 	}
-	assert_in_range(sum, 0, ns(rte_rdtsc() - begin) + 1000);
+	assert_uint_in_range(sum, 0, ns(rte_rdtsc() - begin) + 1000);
 }
 
 #define TIMED_TEST(name, workers)                                         \

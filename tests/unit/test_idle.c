@@ -146,7 +146,7 @@ notify_claims_a_preferred_sleeper_if_there_is_one(void **state)
 	weir__idle_stop_searching(&idle);
 	/* None of them is left. */
 	assert_true(weir__idle_notify(&idle, preferred, &bit));
-	assert_in_range(bit, 0, 1);
+	assert_uint_in_range(bit, 0, 1);
 	weir__idle_stop_searching(&idle);
 	weir__idle_sleep(&idle, 5, false);
 	assert_true(weir__idle_notify(&idle, preferred, &bit));

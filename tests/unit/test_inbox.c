@@ -269,8 +269,8 @@ send_and_take(bool closes)
 	/* Taken, refused or dropped: once in any case. */
 	rig_expect_refs(s.tasks, 0, SENDERS * EACH, 1);
 	if (closes)
-		assert_in_range(rig_get(&s.refused), SENDERS,
-				SENDERS * EACH / 2);
+		assert_uint_in_range(rig_get(&s.refused), SENDERS,
+				     SENDERS * EACH / 2);
 	else
 		assert_int_equal(s.nb_taken, SENDERS * EACH);
 	free(s.tasks);

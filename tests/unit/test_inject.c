@@ -64,7 +64,7 @@ expect_pops(struct inject *q, unsigned int first, unsigned int end,
 			continue;
 		none++;
 		assert_true(inject_pending(q));
-		assert_in_range(none, 1, (end - first) / CHAIN_STEPS);
+		assert_uint_in_range(none, 1, (end - first) / CHAIN_STEPS);
 	}
 	return none;
 }

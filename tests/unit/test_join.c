@@ -181,7 +181,7 @@ task_takes_the_result_of_a_task(void **state)
 	assert_int_equal(weir_join_wait(joiner, &end), 0);
 	assert_int_equal(end.rc, 0);
 	assert_int_equal(end.result, 2);
-	assert_in_range(rig_get(&polls), 1, 2);
+	assert_uint_in_range(rig_get(&polls), 1, 2);
 	rig_expect_log(2, 1, 0);
 }
 
@@ -243,6 +243,7 @@ thread_replaces_a_task_as_waiter(void **state)
 	struct weir_join *joiner;
 	struct weir_waker *w;
 	uint32_t result = 0;
+	int rc;
 
 	j.join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
 	joiner = weir_task_spawn(rig.rt, &joiner_ops, &j, NULL);
@@ -255,9 +256,9 @@ thread_replaces_a_task_as_waiter(void **state)
 	assert_int_equal(weir_join_wait(j.join, &result), 0);
 	assert_int_equal(result, 2);
 	weir_join_abort(joiner);
-	assert_in_set(weir_join_wait(joiner, NULL),
-		      ((unsigned long[]){ 0, (unsigned long)-ECANCELED }), 2);
-	assert_in_range(rig_get(&polls), 1, 2);
+	rc = weir_join_wait(joiner, NULL);
+	assert_true(rc == 0 || rc == -ECANCELED);
+	assert_uint_in_range(rig_get(&polls), 1, 2);
 }
 
 int

@@ -572,7 +572,7 @@ task_takes_all_that_it_spawned(void **state)
 	assert_int_equal(rig_join(spawn_owner(), &polls), 0);
 	assert_int_equal(rig_get(&rig.log.drops), MEMBERS);
 	/* An end wakes it once at most. What is ready spends budget. */
-	assert_in_range(polls, 3, MEMBERS + 4);
+	assert_uint_in_range(polls, 3, MEMBERS + 4);
 }
 
 static void

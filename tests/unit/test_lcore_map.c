@@ -435,7 +435,7 @@ without_memory_no_map_is_parsed(void **state)
 	}
 	weir_lcore_map_free(map);
 	/* The map and its parser, and what they grow by. */
-	assert_in_range(n, 6, 100);
+	assert_uint_in_range(n, 6, 100);
 }
 
 static void
@@ -458,7 +458,7 @@ without_memory_no_map_is_loaded(void **state)
 	}
 	unlink(name);
 	weir_lcore_map_free(map);
-	assert_in_range(n, 7, 100);
+	assert_uint_in_range(n, 7, 100);
 }
 
 int

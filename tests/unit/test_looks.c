@@ -155,9 +155,9 @@ who_always_finds_something_is_not_woken(void **state)
 {
 	spawn_players(WEIR_AFFINITY_ANY, 0);
 	play_ball(HOPS);
-	assert_in_range(events(), 1, HOPS / 100);
+	assert_uint_in_range(events(), 1, HOPS / 100);
 	/* Nor does it look in vain. */
-	assert_in_range(rig_get(&turns), HOPS, HOPS + HOPS / 100);
+	assert_uint_in_range(rig_get(&turns), HOPS, HOPS + HOPS / 100);
 	/* And it waits when it is over. */
 	await_quiet();
 }
@@ -190,7 +190,7 @@ elsewhere_a_task_waits_for_the_home_worker(void **state)
 	before = events();
 	play_ball(HOPS);
 	/* But for those that a player finds who was kept out by a poll, and yielded. */
-	assert_in_range(events() - before, HOPS - HOPS / 100, HOPS);
+	assert_uint_in_range(events() - before, HOPS - HOPS / 100, HOPS);
 }
 
 /* worker.c, L1: a third, which waits, is looked at between two of their turns. */

@@ -689,10 +689,11 @@ test_tasks_of_another_node_are_not_taken_again_and_again(void **state)
 	end_blocker();
 	wait_for(&ran, 2 * BACKLOG, "all tasks");
 	assert_int_equal(atomic_u32_load(&strays, RELAXED), 0);
-	assert_in_range(after.injected, 1,
-			FAR_WORKER * (seconds + 2) * BACKLOG);
+	assert_uint_in_range(after.injected, 1,
+			     FAR_WORKER * (seconds + 2) * BACKLOG);
 	/* Nor is anybody woken for what nobody takes, in a good part of the rounds. */
-	assert_in_range(after.noop_wakes - before.noop_wakes, 0, ROUNDS / 10);
+	assert_uint_in_range(after.noop_wakes - before.noop_wakes, 0,
+			     ROUNDS / 10);
 	destroy();
 }
 

@@ -44,7 +44,7 @@ expect_invalid(const struct weir_options *o, const char *field,
 	/* Neither place nor room for the line is needed. */
 	assert_int_equal(weir_options_validate(o, NULL, 0), -EINVAL);
 	assert_int_equal(weir_options_validate(o, error, 5), -EINVAL);
-	assert_in_range(strlen(error), 1, 4);
+	assert_uint_in_range(strlen(error), 1, 4);
 }
 
 static void

@@ -507,7 +507,7 @@ with_membarrier_they_are_long_and_pay_for_it(void **state)
 	rig_need_membarrier();
 	await_all_asleep();
 	rig_wait_until(rig_get(&kernel.longest_ms) > 1);
-	assert_in_range(rig_get(&kernel.membarriers), 1, UINT32_MAX);
+	assert_uint_in_range(rig_get(&kernel.membarriers), 1, UINT32_MAX);
 }
 
 /* Worker 0 is stuck: the other one looks after its work and its sources. */
@@ -673,7 +673,7 @@ adaptive_pauses_before_it_sleeps(void **state)
 	rig.rt = weir_runtime_create(&o);
 	assert_non_null(rig.rt);
 	rig_wait_until(rig_get(&kernel.sleeps) > 0);
-	assert_in_range(rig_get(&kernel.pauses), 1, UINT32_MAX);
+	assert_uint_in_range(rig_get(&kernel.pauses), 1, UINT32_MAX);
 }
 
 static void
@@ -692,8 +692,8 @@ pause_rests_the_cpu_for_a_bounded_time(void **state)
 	weir_event_post(event);
 	assert_int_equal(rig_join(join, NULL), 0);
 	weir_event_free(event);
-	assert_in_range(atomic_u64_load(&kernel.longest_pause, RELAXED), 0,
-			rig.rt->max_poll_gap);
+	assert_uint_in_range(atomic_u64_load(&kernel.longest_pause, RELAXED), 0,
+			     rig.rt->max_poll_gap);
 	assert_int_equal(rig_get(&kernel.sleeps), 0);
 }
 
@@ -1303,7 +1303,7 @@ watched_task_has_waited_since_it_was_woken(void **state)
 		0);
 	assert_true(weir_histogram_percentile(&wakes, 100) >= long_ns);
 	/* That poll is counted, and once. */
-	assert_in_range(stats.busy_ns, long_ns, ns_of(took) + 10);
+	assert_uint_in_range(stats.busy_ns, long_ns, ns_of(took) + 10);
 }
 
 /* A source with each other poll of which a task is woken: no wait is long. */

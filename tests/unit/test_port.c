@@ -109,7 +109,7 @@ link_event_tells_the_queues_of_the_port(void **state)
 	ports_report(ports[0], RTE_ETH_EVENT_INTR_LSC);
 	arrive(0, 0, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
-	assert_in_range(rig_get(&downs), 1, 2);
+	assert_uint_in_range(rig_get(&downs), 1, 2);
 	weir_rxq_free(rxq);
 }
 

@@ -81,7 +81,7 @@ start(void (*change)(struct weir_options *o))
 }
 
 static void
-stop(const char *order)
+end_with(const char *order)
 {
 	if (order != NULL)
 		assert_string_equal(shared.order, order);
@@ -204,7 +204,7 @@ run_without_wake(int (*poll)(struct weir_context *, void *),
 	before = queued();
 	assert_int_equal(run_parent(poll, child_ops), 0);
 	assert_int_equal(queued() - before, 1);
-	stop("pcp");
+	end_with("pcp");
 }
 
 static void
@@ -219,7 +219,7 @@ caller_waits_for_a_child_that_goes_on(void **state)
 {
 	start(NULL);
 	assert_int_equal(run_parent(call_poll, &twice_ops), 0);
-	stop("pcpcp");
+	end_with("pcpcp");
 }
 
 static void
@@ -234,7 +234,7 @@ without_the_slot_there_is_nothing_to_look_behind(void **state)
 	start(use_no_slot);
 	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
 	assert_false(shared.behind);
-	stop("pcp");
+	end_with("pcp");
 }
 
 static void
@@ -248,7 +248,7 @@ bound_caller_waits(void **state)
 	assert_int_equal(
 		rig_join(spawn_parent(call_poll, &plain_ops, &attr), NULL), 0);
 	assert_false(shared.behind);
-	stop("pcp");
+	end_with("pcp");
 }
 
 static void
@@ -271,9 +271,9 @@ resumed_turns_are_timed_and_have_no_wake(void **state)
 		weir_runtime_histogram_get(rig.rt, WEIR_HISTOGRAM_WAKE, &wakes),
 		0);
 	/* The last poll may not have been recorded yet when its task has ended. */
-	assert_in_range(polls.count, 2, 3);
+	assert_uint_in_range(polls.count, 2, 3);
 	assert_int_equal(wakes.count, 2);
-	stop("pcp");
+	end_with("pcp");
 }
 
 /* Spawns its child and calls it again, until it has done so often enough. */
@@ -306,7 +306,7 @@ one_who_calls_again_and_again(void **state)
 	assert_int_equal(run_parent(calls_poll, &plain_ops), 0);
 	/* The first, and those that max_poll_gap_us speaks of. */
 	assert_int_equal(shared.most_turns, 1 + RESUMED_MAX + 1);
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* A child that aborts its parent, which is to look again behind it. */
@@ -349,7 +349,7 @@ one_who_looks_is_aborted(void **state)
 	assert_int_equal(rig_get(&shared.dropped), 1);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
 	weir_abort_drop(shared.parent);
-	stop("pc");
+	end_with("pc");
 }
 
 static void
@@ -386,7 +386,7 @@ child_that_blocks_holds_nobody_up(void **state)
 {
 	start(NULL);
 	assert_int_equal(run_parent(open_poll, &block_ops), 0);
-	stop("pcpcp");
+	end_with("pcpcp");
 }
 
 /* A child that takes until its parent, which waits for the token too, has given up. */
@@ -494,7 +494,7 @@ child_that_takes_long_keeps_its_parent_from_nothing_else(void **state)
 		assert_int_equal(run_parent(polls[i], NULL), 0);
 		assert_int_equal(rig_join(shared.child, NULL), 0);
 		weir_token_drop(shared.token);
-		stop(NULL);
+		end_with(NULL);
 	}
 }
 
@@ -585,7 +585,7 @@ child_that_takes_long_keeps_its_parent_from_no_value(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
 	drop_channels();
-	stop(NULL);
+	end_with(NULL);
 }
 
 static void
@@ -602,7 +602,7 @@ who_is_woken_by_one_that_takes_long_runs_elsewhere(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_join(sender, NULL), 0);
 	drop_channels();
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* Its child has the worker before it has another turn. */
@@ -627,7 +627,7 @@ who_yields_beside_one_that_takes_long_runs_elsewhere(void **state)
 	start_workers(2, NULL);
 	assert_int_equal(run_parent(yield_poll, NULL), 0);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* Bound to a worker, which its child has before it has another turn. */
@@ -676,7 +676,7 @@ bound_one_that_yields_beside_one_that_takes_long_stays(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
 	assert_int_equal(rig_get(&shared.polls), 0);
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* A child that blocks, and has aborted its parent. */
@@ -705,7 +705,7 @@ child_that_blocks_has_aborted_its_parent(void **state)
 	rig_set(&shared.open, 1);
 	assert_int_equal(rig_join(shared.child, NULL), 0);
 	weir_abort_drop(shared.parent);
-	stop("pcc");
+	end_with("pcc");
 }
 
 /* A child that shuts its runtime down. */
@@ -749,7 +749,7 @@ runtime_ends_while_one_looks(void **state)
 	join = spawn_parent(shut_parent_poll, NULL, NULL);
 	assert_int_equal(rig_join(join, NULL), 0);
 	assert_int_equal(rig_get(&shared.dropped), 1);
-	stop("pcp");
+	end_with("pcp");
 }
 
 /* The child behind which its parent is put off, and begins a tick of its own. */
@@ -777,7 +777,7 @@ runtime_ends_while_one_is_put_off(void **state)
 	weir_join_detach(shared.child);
 	assert_int_equal(rig_get(&shared.polls), LAST_CHILD);
 	assert_int_equal(rig_get(&shared.dropped), 1);
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* Such a child that goes on until its worker is to retire. */
@@ -810,7 +810,7 @@ worker_retires_while_one_is_put_off(void **state)
 	worker = rig_get(&shared.open) - 1;
 	assert_int_equal(weir_worker_retire(rig.rt, worker, 1 - worker), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* A child that sends its parent a value, if it was told to. */
@@ -898,7 +898,7 @@ one_who_looked_in_vain_waits(void **state)
 	assert_int_equal(weir_try_send(shared.tx[0], &value), 0);
 	assert_int_equal(rig_join(join, NULL), 0);
 	drop_channels();
-	stop("pcpp");
+	end_with("pcpp");
 }
 
 /* Receives until the channel is closed, and then asks. */
@@ -963,14 +963,14 @@ look_ends_with_its_wait(void **state)
 	/* The child that it asks. */
 	assert_int_equal(queued() - before, 1);
 	drop_channels();
-	stop("pcpppcp");
+	end_with("pcpppcp");
 	start(NULL);
 	create_channels();
 	before = queued();
 	assert_int_equal(run_parent(give_up_and_ask_poll, &send_ops), 0);
 	assert_int_equal(queued() - before, 2);
 	drop_channels();
-	stop(NULL);
+	end_with(NULL);
 }
 
 /* Two that send each other a number until they are told to stop. */
@@ -1055,7 +1055,7 @@ pair_that_looks_does_not_starve_others(void **state)
 		assert_true(rc == 0 || rc == -EPIPE);
 	}
 	drop_channels();
-	stop(NULL);
+	end_with(NULL);
 }
 
 static void
@@ -1071,7 +1071,7 @@ without_budget_nobody_is_resumed(void **state)
 	start(have_one_unit);
 	assert_int_equal(run_parent(call_poll, &plain_ops), 0);
 	assert_false(shared.behind);
-	stop("pcp");
+	end_with("pcp");
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, rig_teardown)

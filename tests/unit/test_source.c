@@ -146,10 +146,10 @@ waiter_is_woken_by_an_event(void **state)
 	weir_null_post(null, 1);
 	assert_int_equal(weir_join_wait(join, NULL), 0);
 	assert_false(is_armed());
-	assert_in_range(rig_get(&waiting), 1, UINT32_MAX);
+	assert_uint_in_range(rig_get(&waiting), 1, UINT32_MAX);
 	weir_source_stats_get(weir_null_source(null), &stats);
 	assert_int_equal(stats.events, 1);
-	assert_in_range(stats.polls, 1, UINT32_MAX);
+	assert_uint_in_range(stats.polls, 1, UINT32_MAX);
 }
 
 static void *
@@ -668,7 +668,7 @@ drop_inside_a_poll_is_no_part_of_it(void **state)
 	rc = rig_join(join, NULL);
 	weir_runtime_free(r->closed);
 	assert_int_equal(rc, 0);
-	assert_in_range(r->drops, 1, UINT32_MAX);
+	assert_uint_in_range(r->drops, 1, UINT32_MAX);
 	assert_int_equal(r->task, WEIR_TASK_NONE);
 	assert_int_equal(r->block, -EPERM);
 }

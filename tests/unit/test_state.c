@@ -535,7 +535,7 @@ check_every(uint64_t before, unsigned int call)
 	assert_int_equal(before & (C | X) & ~after, 0);
 	assert_int_equal((before ^ after) & O, 0);
 	assert_int_equal(state_place(after), state_place(before));
-	assert_in_range(state_refs(after) + 1, refs, refs + 2);
+	assert_uint_in_range(state_refs(after) + 1, refs, refs + 2);
 	if (before & C)
 		assert_int_equal(after & C, C);
 }

@@ -225,10 +225,10 @@ busy_is_the_time_of_tasks(void **state)
 	shut_down();
 	took = ns(rte_rdtsc() - begin);
 	for (i = 0; i < n; i++) {
-		assert_in_range(worker_stats(i).busy_ns, 0, took + 10);
+		assert_uint_in_range(worker_stats(i).busy_ns, 0, took + 10);
 		busy += worker_stats(i).busy_ns;
 	}
-	assert_in_range(busy, ns(3 * LONG_POLL) - 10, n * (took + 10));
+	assert_uint_in_range(busy, ns(3 * LONG_POLL) - 10, n * (took + 10));
 }
 
 /* So many more rounds over the sources, which a parked worker does not count. */
@@ -273,8 +273,8 @@ parked_worker_is_not_busy(void **state)
 	rig_wait_until(worker_stats(0).parks > before.parks);
 	wait_parked();
 	after = after_polls(100);
-	assert_in_range(after.busy_ns - before.busy_ns, 1,
-			ns(rte_rdtsc() - begin));
+	assert_uint_in_range(after.busy_ns - before.busy_ns, 1,
+			     ns(rte_rdtsc() - begin));
 }
 
 void
@@ -343,7 +343,7 @@ pause_of_who_is_woken_is_not_busy(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 	busy = busy_of_two() - before;
 	beside = rte_rdtsc() - since - paused;
-	assert_in_range(busy, 1, ns(2 * beside));
+	assert_uint_in_range(busy, 1, ns(2 * beside));
 }
 
 static int
@@ -440,7 +440,7 @@ rounds_that_find_nothing_are_empty(void **state)
 	weir_null_free(null);
 	shut_down();
 	s = worker_stats(0);
-	assert_in_range(source.events, 1, 30);
+	assert_uint_in_range(source.events, 1, 30);
 	assert_int_equal(s.source_events, source.events);
 	assert_int_equal(s.source_polls - s.empty_polls, source.events);
 }

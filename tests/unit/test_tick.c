@@ -215,8 +215,8 @@ more_yield_than_a_queue_holds(void **state)
 		(weir_runtime_stats_get(rt, &stats), stats.live_tasks == 0));
 	rig_runtime_end(&rt);
 	assert_int_equal(families.turns, FAMILIES * GENERATIONS * TURNS);
-	assert_in_range(families.most, RUN_QUEUE_SIZE + 1,
-			FAMILIES * GENERATIONS);
+	assert_uint_in_range(families.most, RUN_QUEUE_SIZE + 1,
+			     FAMILIES * GENERATIONS);
 }
 
 static void
@@ -427,7 +427,7 @@ intervals_tune_themselves(void **state)
 	assert_int_equal(weir_runtime_block_on(rt, &tune_ops, &t, &t), 0);
 	rig_runtime_end(&rt);
 	assert_int_equal(t.least, 2);
-	assert_in_range(t.then, 3, 127);
+	assert_uint_in_range(t.then, 3, 127);
 	assert_int_equal(t.slow_clock, 1);
 	assert_int_equal(t.slow_take, INJECT_TAKE_MIN);
 	assert_false(t.unlike);
@@ -570,7 +570,7 @@ clock_is_read_more_often_where_something_is_timed(void **state)
 	weir_null_free(p.null);
 	rig_runtime_end(&rt);
 	assert_int_equal(p.most[CALM], CALM_TICKS);
-	assert_in_range(p.armed, 1, CLOCK_TICKS);
+	assert_uint_in_range(p.armed, 1, CLOCK_TICKS);
 	assert_int_equal(p.most[TIMER], CLOCK_TICKS);
 	assert_int_equal(p.most[SOURCE], CLOCK_TICKS);
 }
@@ -757,7 +757,8 @@ worker_takes_all_of_its_inbox_beside_a_full_queue(void **state)
 static void
 worker_takes_some_of_the_inject_queue_beside_a_full_queue(void **state)
 {
-	assert_in_range(take_beside_a_full_queue(NULL, 100), 100 / 4, INJECTED);
+	assert_uint_in_range(take_beside_a_full_queue(NULL, 100), 100 / 4,
+			     INJECTED);
 }
 
 #define PARTS 20u
@@ -843,8 +844,9 @@ run_long_list(const struct weir_task_ops *beside,
  * be a part at the begin of a tick, and another behind it. L2: nor does each part wait
  * for an interval.
  */
-#define expect_parts(nb_turns) \
-	assert_in_range(nb_turns, PARTS / 2 - 1, 2 * PARTS + 2 * LONG_INTERVAL)
+#define expect_parts(nb_turns)                        \
+	assert_uint_in_range(nb_turns, PARTS / 2 - 1, \
+			     2 * PARTS + 2 * LONG_INTERVAL)
 
 static void
 long_list_is_turned_between_turns(void **state)
@@ -1001,7 +1003,7 @@ full_queue_is_given_few_while_an_inbox_is_turned(void **state)
 		weir_task_spawn_detached(rt, &note_overflows_ops, NULL, &bound);
 	for (i = 0; i < PARTS * LONG_INTERVAL; i++)
 		weir_task_spawn_detached(rt, &done_ops, NULL, NULL);
-	assert_in_range(overflows_until(LONG_LIST), 0, 1);
+	assert_uint_in_range(overflows_until(LONG_LIST), 0, 1);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)

@@ -324,10 +324,11 @@ real_machine_has_every_lcore_on_a_node(void **state)
 		places[n++].lcore = lcore;
 	weir__topology_locate(places, n);
 	assert_int_equal(weir__topology_read(&t, places, n), 0);
-	assert_in_range(t.nb_nodes, 1, n);
+	assert_uint_in_range(t.nb_nodes, 1, n);
 	for (i = 0; i < n; i++)
-		assert_in_range(weir__topology_node_index(&t, places[i].node),
-				0, t.nb_nodes - 1);
+		assert_uint_in_range(
+			weir__topology_node_index(&t, places[i].node), 0,
+			t.nb_nodes - 1);
 	for (i = 0; i < t.nb_nodes; i++) {
 		assert_int_not_equal(t.distance[i][i], 0);
 		check_rules(&t, i);

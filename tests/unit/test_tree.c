@@ -251,7 +251,7 @@ parse(struct tree *t, const char *entries)
 	for (c = entries; *c != '\0'; c++)
 		n += *c == '\n';
 	n = snprintf(text, sizeof(text), FIRST "%send %d\n", entries, n);
-	assert_in_range(n, 0, sizeof(text) - 1);
+	assert_uint_in_range(n, 0, sizeof(text) - 1);
 	assert_int_equal(weir__tree_parse(t, text, (size_t)n), 0);
 }
 

@@ -192,8 +192,8 @@ own_queues_have_a_turn_every_four_polls(void **state)
 
 	for (i = 0; i < RTE_DIM(intervals); i++) {
 		measure_turns(intervals[i]);
-		assert_in_range(turns.longest[FROM_QUEUE], 1, 3);
-		assert_in_range(turns.longest[FROM_CHAIN], 1, 3);
+		assert_uint_in_range(turns.longest[FROM_QUEUE], 1, 3);
+		assert_uint_in_range(turns.longest[FROM_CHAIN], 1, 3);
 	}
 	/* Which is how long it is at worst. */
 	measure_turns(2);
@@ -295,9 +295,9 @@ slot_makes_turns_longer_by_its_polls(void **state)
 		interval = intervals[i];
 		/* Wherever in the rounds of slot and interval it comes. */
 		for (k = 0; k < interval * tick; k++)
-			assert_in_range(wait_beside_a_pair(interval, 100 + k),
-					0,
-					(interval - 1) * tick + LIFO_MAX_POLLS);
+			assert_uint_in_range(
+				wait_beside_a_pair(interval, 100 + k), 0,
+				(interval - 1) * tick + LIFO_MAX_POLLS);
 	}
 }
 

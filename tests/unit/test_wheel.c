@@ -326,7 +326,7 @@ a_crowd_moves_down_bit_by_bit(void **state)
 		last = level_2;
 	}
 	assert_int_equal(last, 0);
-	assert_in_range(most, 1, 32);
+	assert_uint_in_range(most, 1, 32);
 }
 
 /* Time has jumped to where they are due. Those before them have not to wait. */

@@ -108,9 +108,9 @@ tasks_of_a_stuck_worker_are_stolen(void **state)
 	rig_wait_until(rig_get(&rig.log.drops) == s.n);
 	shut_down();
 	sum_up(&sum);
-	assert_in_range(sum.steals, 20, UINT32_MAX);
+	assert_uint_in_range(sum.steals, 20, UINT32_MAX);
 	assert_int_equal(sum.steals, steal_matrix());
-	assert_in_range(sum.steal_ops, 1, sum.steals);
+	assert_uint_in_range(sum.steal_ops, 1, sum.steals);
 }
 
 static void
@@ -131,8 +131,8 @@ ten_thousand_tasks_of_one_task_all_run(void **state)
 	assert_int_equal(stats.spawned, s.n + 1);
 	assert_int_equal(stats.live_tasks, 0);
 	assert_int_equal(stats.inject_depth, 0);
-	assert_in_range(sum.overflows, weir_runtime_nb_workers(rig.rt) == 1,
-			s.n);
+	assert_uint_in_range(sum.overflows,
+			     weir_runtime_nb_workers(rig.rt) == 1, s.n);
 }
 
 #define MEETINGS 60
@@ -396,8 +396,9 @@ what_a_stuck_worker_has_claimed_is_run_by_others(void **state)
 	rig_wait_until(rig_get(&runs) == 1);
 	if (rig.rt->membarrier) {
 		batch = run_queue_batch(q);
-		assert_in_range(batch, RUN_QUEUE_BATCH - 1,
-				CLAIMING_CROWD / RUN_QUEUE_SHARE_SHORT - 1);
+		assert_uint_in_range(batch, RUN_QUEUE_BATCH - 1,
+				     CLAIMING_CROWD / RUN_QUEUE_SHARE_SHORT -
+					     1);
 		assert_int_equal(weir__run_queue_len_any(q),
 				 CLAIMING_CROWD - 1 - batch);
 	}

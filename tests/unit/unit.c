@@ -38,7 +38,7 @@ lcores_on(const char *given, unsigned int nb_workers, char *text, size_t size)
 		cpu += strcspn(cpu, ",");
 		cpu = *cpu == ',' ? cpu + 1 : given;
 	}
-	assert_in_range(used, 1, size - 1);
+	assert_uint_in_range(used, 1, size - 1);
 }
 
 /*
