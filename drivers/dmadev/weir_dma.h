@@ -34,6 +34,7 @@ struct weir_dma_job;
 /** Most copies that a channel has, or a job. */
 #define WEIR_DMA_COPIES_MAX 4096
 
+/** One copy, and what came of it. */
 struct weir_dma_copy {
 	rte_iova_t src;
 	rte_iova_t dst;

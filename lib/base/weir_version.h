@@ -22,7 +22,7 @@ extern "C" {
 #define WEIR_VERSION_NUM(major, minor, patch) \
 	((major) << 16 | (minor) << 8 | (patch))
 
-/** That of these headers, also for #if: as RTE_VERSION is DPDK's. */
+/** That of these headers, also for `#if`: as RTE_VERSION is DPDK's. */
 #define WEIR_VERSION                                             \
 	WEIR_VERSION_NUM(WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, \
 			 WEIR_VERSION_PATCH)

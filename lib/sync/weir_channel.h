@@ -43,8 +43,8 @@ struct weir_receiver;
  *                  address of a copy (of a pointer, where values are pointers),
  *                  aligned to 16 bytes. Runs on the thread that gives up the last
  *                  receiver.
- * @param sender    The first of each; the caller owns them. The channel's
- * @param receiver  memory goes with the last of both; they may outlive the
+ * @param sender,receiver  The first of each; the caller owns them. The channel's
+ *                  memory goes with the last of both; they may outlive the
  *                  runtime: see weir_runtime_free().
  * @return 0, -EINVAL (a capacity or size of 0, or too large), -ENOMEM.
  *
