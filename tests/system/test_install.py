@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from weirtest import Tap, check, lcores
+from weirtest import Skip, Tap, check, lcores
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HELLO = os.path.join(TOP, "apps", "hello", "hello.c")
@@ -166,6 +166,18 @@ def top_tool(installed):
           f"exit {done.returncode}: {done.stderr}")
 
 
+def api_pages(build):
+    if not re.search("^api:", run("ninja", "-C", build, "-t", "targets", "all"),
+                     re.MULTILINE):
+        raise Skip("this was configured where there is no doxygen")
+    run("ninja", "-C", build, "api")
+    html = os.path.join(build, "doc", "api", "html")
+    with open(os.path.join(html, "index.html"), encoding="utf-8") as index:
+        for name in re.findall(r'href="(weir\w*_8h\.html)"', index.read()):
+            check(os.path.exists(os.path.join(html, name)), f"no {name}")
+    check(os.path.exists(os.path.join(html, "weir__task_8h.html")), "no pages")
+
+
 def main():
     build = os.path.abspath(os.path.join(os.path.dirname(sys.argv[1]),
                                          "..", ".."))
@@ -181,6 +193,7 @@ def main():
         tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
+    tap.run("pages of the API", api_pages, build)
     tap.finish()
 
 
