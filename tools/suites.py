@@ -326,12 +326,12 @@ def parse_tap(lines):
             if promised == 0:
                 cases.append(Case("", "skipped", plan[2] or remark))
         elif m and m["directive"]:
-            # cmocka knows no reason, and puts the name in its place; the
-            # remark before it then tells.
+            # cmocka knows no reason, and before its version 2 puts the name in
+            # its place; the remark before it then tells.
             name, reason = m["name"], m["reason"]
             if not name:
-                name, reason = reason, remark
-            cases.append(Case(name, "skipped", reason))
+                name, reason = reason, ""
+            cases.append(Case(name, "skipped", reason or remark))
         elif m:
             cases.append(Case(m["name"] or "", "failed" if m[1] else "passed"))
         remark = ""

@@ -163,6 +163,17 @@ def who_skips_after_a_failure_fails():
     check(lines[1] == "skipped p (no b)", lines)
 
 
+def a_skipped_case_has_a_reason():
+    for case, reason in (("ok 1 - a # SKIP no b", "no b"),
+                         ("# no b\nnot ok 1 # SKIP a", "no b"),
+                         ("# no b\nok 1 - a # SKIP", "no b"),
+                         ("# no b\nok 1 - a # SKIP no c", "no c")):
+        line = f"echo 1..1; printf '{case}\\n'"
+        check(verdict(line, tap=True) == f"skipped p: a ({reason})", case)
+    check(verdict("echo 1..1; echo 'ok 1 - a # SKIP'", tap=True)
+          == "failed  p: a (skipped without a reason)", "no reason fails")
+
+
 def who_does_not_run_all_that_was_planned_fails():
     for line, expected in (
             ("echo 1..1; echo ok 1 - a", "passed  p: a"),
@@ -428,6 +439,7 @@ def main():
     tap = Tap()
     for test in (an_exit_status_tells, what_it_said_last_tells_why,
                  who_skips_after_a_failure_fails,
+                 a_skipped_case_has_a_reason,
                  who_does_not_run_all_that_was_planned_fails,
                  what_needs_root_skips_without,
                  durations_that_are_no_numbers_are_refused, who_is_late_fails,
