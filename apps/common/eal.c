@@ -29,7 +29,7 @@ static char lcores_option[256];
 static const char *proc_type = "secondary";
 static const char *vdevs[MAX_VDEVS]; /* the values of --vdev */
 static unsigned int nb_vdevs;
-static bool starts; /* EAL does */
+static bool eal_starts;
 
 /* Before EAL starts, since it moves the arguments about. */
 static void
@@ -134,7 +134,7 @@ refuse_eal(int error)
 static void
 end_with_eal(int status, void *arg)
 {
-	if (!starts || status == EXIT_SUCCESS)
+	if (!eal_starts || status == EXIT_SUCCESS)
 		return;
 	status = refuse_eal(EINVAL);
 	fflush(stdout);
@@ -210,9 +210,9 @@ eal_start(int argc, char **argv)
 
 	note_options(argc, argv);
 	on_exit(end_with_eal, NULL);
-	starts = true;
+	eal_starts = true;
 	used = rte_eal_init(argc, argv);
-	starts = false;
+	eal_starts = false;
 	if (used < 0)
 		return refuse_eal(rte_errno);
 	/* EAL puts what is no option of its own behind those that are. */
