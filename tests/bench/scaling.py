@@ -32,7 +32,7 @@ Written by
 {command}
 ```
 
-[benchmarks.md](benchmarks.md#scaling) says what is measured, and how. Each worker, or
+[benchmarks.md](benchmarks.md) says, under Scaling, what is measured, and how. Each worker, or
 thread, has a CPU of its own.
 
 | | |

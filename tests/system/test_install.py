@@ -166,12 +166,12 @@ def top_tool(installed):
           f"exit {done.returncode}: {done.stderr}")
 
 
-def api_pages(build):
-    if not re.search("^api:", run("ninja", "-C", build, "-t", "targets", "all"),
+def pages(build):
+    if not re.search("^doc:", run("ninja", "-C", build, "-t", "targets", "all"),
                      re.MULTILINE):
         raise Skip("this was configured where there is no doxygen")
-    run("ninja", "-C", build, "api")
-    html = os.path.join(build, "doc", "api", "html")
+    run("ninja", "-C", build, "doc")
+    html = os.path.join(build, "doc", "html")
     with open(os.path.join(html, "index.html"), encoding="utf-8") as index:
         for name in re.findall(r'href="(weir\w*_8h\.html)"', index.read()):
             check(os.path.exists(os.path.join(html, name)), f"no {name}")
@@ -193,7 +193,7 @@ def main():
         tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
-    tap.run("pages of the API", api_pages, build)
+    tap.run("pages of the documentation", pages, build)
     tap.finish()
 
 
