@@ -19,7 +19,8 @@ struct plan;
 struct port {
 	uint16_t id;
 	char name[RTE_ETH_NAME_MAX_LEN];
-	int node; /* NUMA node id */
+	const char *driver; /* its name, or "" */
+	int node;	    /* NUMA node id */
 	uint16_t max_rxq;
 	uint16_t max_txq;
 	uint16_t nb_streams;
@@ -29,7 +30,6 @@ struct port {
 	uint16_t txd;
 	struct rte_ether_addr mac;
 	struct rte_mempool *pool; /* of its node */
-	bool loops;		  /* what a queue sends it may receive */
 	bool started;
 
 	/* watch.c's */

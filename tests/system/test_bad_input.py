@@ -162,6 +162,26 @@ def too_many_mbufs():
            "least 43", False)
 
 
+def mbufs_of_members():
+    """Each port beneath another has mbufs in queues of its own."""
+    least = []
+    for n in (1, 3):
+        nulls = tuple(f"net_null{i}" for i in range(n))
+        # Of DPDK until 23.07, and from 23.11 on.
+        for word in ("slave", "member"):
+            bond = "net_bonding0,mode=0," + ",".join(
+                f"{word}={null}" for null in nulls)
+            with Testpmd(("--portmask", hex(1 << n), "--total-num-mbufs", "1"),
+                         (*nulls, bond)) as testpmd:
+                testpmd.wait_end(1)
+            m = re.search("must be at least ([0-9]+)$", testpmd.complaints()[0])
+            least += [int(m[1])] if m else []
+    check(len(least) == 2, f"no bond: {testpmd.errors}")
+    # A bond of one has what it has in both directions.
+    queues = (least[1] - least[0]) / 2
+    check(queues == 2048, f"two members more need {2 * queues} mbufs more")
+
+
 def too_few_to_send_on():
     """Whichever option it was that asked for so many."""
     with tempfile.NamedTemporaryFile() as file:
@@ -314,6 +334,7 @@ def main():
     tap.run("more queues than a port has", too_many_queues)
     tap.run("more than it has to send on", too_few_to_send_on)
     tap.run("more mbufs than a pool can have", too_many_mbufs)
+    tap.run("mbufs of a bond's members", mbufs_of_members)
     tap.run("a virtual device of an unknown kind", vdev_unknown)
     for value in ("net_null1,nosuch=1", "net_af_packet0,iface=weir-nosuch0",
                   "net_pcap0,rx_pcap=/nosuch/file"):

@@ -5,6 +5,7 @@ done."""
 
 import os
 import sys
+import tempfile
 
 from weirtest import TWO_NULL, WARNING, Account, Tap, Testpmd, check
 
@@ -58,6 +59,19 @@ def polled_instead():
                      "rte_eth_dev_start"):
         status, came = run_with(f"{function}:1", "--park", "adaptive")
         check(came and status == 0, f"{function}: status {status}")
+
+
+def failsafe():
+    """Its second try, without interrupts, would be the process's end."""
+    os.environ["WEIR_FAULT"] = "none:1"
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("lcore 1 rx=0.0\nlcore 2 rx=2.0\n")
+        file.flush()
+        for park in ("poll", "pause"):
+            with Testpmd(("--park", park, "--map", file.name, "--run-for", "0.1"),
+                         ("net_failsafe0,dev(net_ring0)", "net_null0"), 2) as testpmd:
+                testpmd.wait_end(0)
+            check(Account(testpmd.lines).tasks_left == 0, testpmd.describe())
 
 
 def not_promiscuous():
@@ -126,6 +140,7 @@ def main():
         tap.run(f"{function} fails", each_call, function)
     tap.run("EAL that ends the process", ended_by_eal)
     tap.run("a port that starts without interrupts only", polled_instead)
+    tap.run("net_failsafe and a map's file", failsafe)
     tap.run("a port that may not be promiscuous", not_promiscuous)
     tap.run("no files for the workers", without_files)
     tap.run("a port with fewer descriptors", fewer_descriptors)
