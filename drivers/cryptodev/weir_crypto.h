@@ -12,7 +12,9 @@
  * operations, as with any other DPDK program. From weir_cryptoq_create() on, all
  * that is enqueued to the queue pair, and dequeued from it, goes through here. A
  * queue pair may be used by one thread at a time; the source sees to that,
- * whichever workers its tasks run on.
+ * whichever workers its tasks run on. Each operation has to come back by the queue
+ * pair that it went into: crypto_scheduler in its multi-core mode may have one only,
+ * as its queue pairs share what they are taken from.
  *
  * Crypto devices have no interrupts in DPDK: their worker polls, and does not
  * sleep, while a task waits.
