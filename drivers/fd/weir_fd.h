@@ -179,12 +179,15 @@ weir_fd_cancel(struct weir_fd *f);
 WEIR_API int
 weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
 	     size_t size);
+/** As weir_fd_read(). */
 WEIR_API int
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size);
+/** As weir_fd_read(). */
 WEIR_API int
 weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
 		int flags);
+/** As weir_fd_read(). */
 WEIR_API int
 weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
 		const struct msghdr *msg, int flags);

@@ -14,8 +14,11 @@
 extern "C" {
 #endif
 
+/** X of a version X.Y.Z. */
 #define WEIR_VERSION_MAJOR 0
+/** Y of it. */
 #define WEIR_VERSION_MINOR 1
+/** Z of it. */
 #define WEIR_VERSION_PATCH 0
 
 /** A version as a number that grows; each part is at most 255. */

@@ -83,8 +83,9 @@ extern "C" {
 
 /** Bytes of a stack when none are asked for. */
 #define WEIR_FIBER_STACK_DEFAULT (64 << 10)
-/** The smallest stack, and the largest. */
+/** Those of the smallest stack. */
 #define WEIR_FIBER_STACK_MIN (16 << 10)
+/** And of the largest. */
 #define WEIR_FIBER_STACK_MAX (16 << 20)
 
 /** Awaits of a cancelled fiber after which the log names it. */

@@ -173,6 +173,7 @@ weir_source_of(const void *priv);
  */
 WEIR_API void
 weir_source_lock(void *priv);
+/** Gives it back. The thread that has it. */
 WEIR_API void
 weir_source_unlock(void *priv);
 
