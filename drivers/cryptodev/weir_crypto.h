@@ -80,7 +80,9 @@ weir_cryptoq_source(struct weir_cryptoq *q);
  *
  * @param max_ops  Most operations, 1 to WEIR_CRYPTO_OPS_MAX; more than the
  *                 queue's depth is legal.
- * @return NULL with rte_errno: EINVAL, ENOMEM. Any thread.
+ * @return NULL with rte_errno: EINVAL, ENOMEM.
+ *
+ * Any thread.
  */
 WEIR_API struct weir_crypto_job *
 weir_crypto_job_create(struct weir_cryptoq *q, unsigned int max_ops);

@@ -88,7 +88,9 @@ weir_dmaq_source(struct weir_dmaq *q);
  *                    frees, closes, alerts or moves any source. NULL: nothing to
  *                    release.
  * @param arg         For release.
- * @return NULL with rte_errno: EINVAL, ENOMEM. Any thread.
+ * @return NULL with rte_errno: EINVAL, ENOMEM.
+ *
+ * Any thread.
  */
 WEIR_API struct weir_dma_job *
 weir_dma_job_create(struct weir_dmaq *q, unsigned int max_copies,

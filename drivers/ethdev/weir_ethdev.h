@@ -150,10 +150,10 @@ struct weir_forward {
 	uint16_t burst; /**< most packets at a time, 1 to WEIR_BURST_MAX */
 	/**
 	 * Is given each burst before it is sent, in the task's poll: changes packets,
-	 * and their places.
+	 * and their places. NULL: packets go on as they are.
 	 *
 	 * @return How many are to be sent, those at the front; the callee owns the
-	 * others. NULL: packets go on as they are.
+	 * others.
 	 */
 	uint16_t (*change)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	void *arg;

@@ -63,7 +63,7 @@
  * and rte_mempool_put() do, which would then be another lcore's. A function that
  * awaits leaves such things to others, which the compiler cannot look into: those
  * of a library, of another file unless the linker optimises, or with
- * __attribute__((noipa)). For one that has effects, such as freeing packets,
+ * `__attribute__((noipa))`. For one that has effects, such as freeing packets,
  * __rte_noinline is enough: its calls stay where they are. No mutex or spinlock
  * may be held across an await: another thread would release it.
  *
@@ -131,7 +131,7 @@ weir_fiber_poll(struct weir_context *ctx, void *state);
 
 /**
  * For weir_task_ops.drop, or to be called first in one's own: if the fiber is
- * in the middle of a wait, has it go on to its end; see above.
+ * in the middle of a wait, has it go on to its end, as this file's begin says.
  */
 WEIR_API void
 weir_fiber_drop(void *state);

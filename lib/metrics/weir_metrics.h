@@ -110,7 +110,9 @@ struct weir_shutdown_report {
 /**
  * Snapshot of one worker.
  *
- * @return 0, or -EINVAL for a worker that does not exist. Any thread.
+ * @return 0, or -EINVAL for a worker that does not exist.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_worker_stats_get(const struct weir_runtime *rt, unsigned int worker,
@@ -120,7 +122,9 @@ weir_worker_stats_get(const struct weir_runtime *rt, unsigned int worker,
  * Snapshot of one node.
  *
  * @param node  0 to weir_runtime_stats.nodes - 1.
- * @return 0, or -EINVAL for a node that does not exist. Any thread.
+ * @return 0, or -EINVAL for a node that does not exist.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_node_stats_get(const struct weir_runtime *rt, unsigned int node,
@@ -131,7 +135,9 @@ weir_node_stats_get(const struct weir_runtime *rt, unsigned int node,
  * figures in `workers`.
  *
  * @param workers  Where those of the first n workers go; may be NULL if n is 0.
- * @return The number of workers. Any thread.
+ * @return The number of workers.
+ *
+ * Any thread.
  */
 WEIR_API unsigned int
 weir_runtime_snapshot(const struct weir_runtime *rt,
@@ -167,7 +173,9 @@ enum weir_histogram_kind {
  * Copies a histogram of one worker, in nanoseconds.
  *
  * @return 0; -EINVAL for a worker or kind that does not exist; -ENOTSUP when
- * weir_options.histograms is not set. Any thread.
+ * weir_options.histograms is not set.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_worker_histogram_get(const struct weir_runtime *rt, unsigned int worker,

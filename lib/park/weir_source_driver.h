@@ -218,7 +218,15 @@ WEIR_API int
 weir_source_wait_arm(struct weir_context *ctx, void *priv);
 
 /**
- * Places, for a source with several waiters.
+ * Can the calling task take this place: is nobody in it but the task itself, or
+ * one that has ended?
+ */
+WEIR_API bool
+weir_source_place_open(struct weir_context *ctx,
+		       struct weir_waker *const *place);
+
+/**
+ * Puts the calling task into a place that is open: for a source with several waiters.
  *
  * A place is a pointer in the driver's memory, NULL at first, and holds a
  * reference to the task in it. It is looked at and changed with the lock held,
@@ -229,18 +237,9 @@ weir_source_wait_arm(struct weir_context *ctx, void *priv);
  * A wait begins with weir_source_wait_begin(). If there is nothing for the task
  * it takes one place or more, and ends with weir_source_wait_leave().
  *
- * Any thread that has the lock; what has a context, its task.
+ * Any thread that has the lock; what has a context, its task: so with all that are
+ * called weir_source_place_*().
  */
-
-/**
- * Can the calling task take this place: is nobody in it but the task itself, or
- * one that has ended?
- */
-WEIR_API bool
-weir_source_place_open(struct weir_context *ctx,
-		       struct weir_waker *const *place);
-
-/** Puts the calling task into a place that is open. */
 WEIR_API void
 weir_source_place_take(struct weir_context *ctx, void *priv,
 		       struct weir_waker **place);

@@ -437,8 +437,10 @@ weir_worker_is_active(const struct weir_runtime *rt, unsigned int worker);
  * The NUMA node of a worker, where its memory is: for weir_spawn_attr.node_plus_1
  * of a task that uses the worker's sources, and for what such a task uses.
  *
- * @return The kernel's number, also when no worker runs at this place, or -EINVAL
- * if there is no such place. Any thread.
+ * @return The kernel's number, also when no worker runs at this place, or -EINVAL if
+ * there is no such place.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_worker_node(const struct weir_runtime *rt, unsigned int worker);
@@ -447,7 +449,7 @@ weir_worker_node(const struct weir_runtime *rt, unsigned int worker);
  * The NUMA node of an EAL lcore, which is where a runtime has its worker: the
  * node of its CPUs, of the first if they are on several. EAL's
  * rte_lcore_to_socket_id() tells the node of the CPU with the lcore's number,
- * also when --lcores has put it elsewhere.
+ * also when `--lcores` has put it elsewhere.
  *
  * Reads sysfs, which takes some milliseconds. Any thread.
  *
@@ -466,7 +468,9 @@ weir_runtime_worker_of_lcore(const struct weir_runtime *rt, unsigned int lcore);
 /**
  * Changes how a worker waits, from now on: one that sleeps is woken.
  *
- * @return 0, or -EINVAL for a worker or policy that does not exist. Any thread.
+ * @return 0, or -EINVAL for a worker or policy that does not exist.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_worker_park_set(struct weir_runtime *rt, unsigned int worker,

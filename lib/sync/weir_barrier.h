@@ -20,6 +20,8 @@ struct weir_barrier {
 };
 
 /**
+ * Makes it ready for use.
+ *
  * @param parties  How many make up a round.
  * @return 0, or -EINVAL: no parties.
  *

@@ -36,6 +36,8 @@ struct weir_broadcast_receiver {
 };
 
 /**
+ * Makes it ready for use.
+ *
  * @param ring   Memory of the caller's for n values. It is the broadcast's until
  *               weir_broadcast_fini().
  * @param n      How many values it holds, a power of two.
@@ -87,7 +89,9 @@ weir_broadcast_recv(struct weir_context *ctx, struct weir_broadcast *broadcast,
 /**
  * Takes the next value if it is there.
  *
- * @return 0, -EAGAIN, -EOVERFLOW or -EPIPE. Any thread.
+ * @return 0, -EAGAIN, -EOVERFLOW or -EPIPE.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_broadcast_try_recv(struct weir_broadcast *broadcast,

@@ -109,9 +109,10 @@ weir_send(struct weir_context *ctx, struct weir_sender *sender,
 /**
  * Sends up to n values, as many as there is room for that nobody waits for.
  *
- * @return How many were sent, at least one, from the first on; -EAGAIN, -EPIPE,
- * -ENOMEM (an unbounded channel, without memory for one); -EINVAL: n is 0. Any
- * thread.
+ * @return How many were sent, at least one, from the first on; -EAGAIN, -EPIPE, -ENOMEM
+ * (an unbounded channel, without memory for one); -EINVAL: n is 0.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n);
@@ -119,7 +120,9 @@ weir_try_send_burst(struct weir_sender *sender, const void *values, uint32_t n);
 /**
  * Sends one value if there is room and nobody waits for it.
  *
- * @return 0, -EAGAIN, -EPIPE or -ENOMEM. Any thread.
+ * @return 0, -EAGAIN, -EPIPE or -ENOMEM.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_try_send(struct weir_sender *sender, const void *value);
@@ -149,8 +152,9 @@ weir_recv(struct weir_context *ctx, struct weir_receiver *receiver, void *value,
 /**
  * Receives up to n values, as many as are there that nobody waits for.
  *
- * @return How many there are, at least one; -EAGAIN or -EPIPE; -EINVAL: n is 0. Any
- * thread.
+ * @return How many there are, at least one; -EAGAIN or -EPIPE; -EINVAL: n is 0.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_try_recv_burst(struct weir_receiver *receiver, void *values, uint32_t n);
@@ -158,7 +162,9 @@ weir_try_recv_burst(struct weir_receiver *receiver, void *values, uint32_t n);
 /**
  * Receives one value if there is one and nobody waits for it.
  *
- * @return 0, -EAGAIN or -EPIPE. Any thread.
+ * @return 0, -EAGAIN or -EPIPE.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_try_recv(struct weir_receiver *receiver, void *value);

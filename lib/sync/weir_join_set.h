@@ -36,6 +36,7 @@ struct weir_joined {
  *
  * @return The caller's, for weir_join_set_free(); NULL with rte_errno: ENOMEM. It may
  * outlive the runtimes whose workers make it, or add to it: see weir_runtime_free().
+ *
  * Any thread.
  */
 WEIR_API struct weir_join_set *

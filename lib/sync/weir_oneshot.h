@@ -87,8 +87,9 @@ weir_oneshot_recv(struct weir_context *ctx, struct weir_oneshot_rx *rx,
 /**
  * Receives the value if it is there.
  *
- * @return -EAGAIN; otherwise the end is gone, as by weir_oneshot_recv(). Any
- * thread, while it waits for nothing.
+ * @return -EAGAIN; otherwise the end is gone, as by weir_oneshot_recv().
+ *
+ * Any thread, while it waits for nothing.
  */
 WEIR_API int
 weir_oneshot_try_recv(struct weir_oneshot_rx *rx, void *value);

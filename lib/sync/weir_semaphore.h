@@ -30,6 +30,8 @@ struct weir_semaphore {
 };
 
 /**
+ * Makes it ready for use.
+ *
  * @param permits  How many there are at first.
  * @return 0, or -EINVAL: more than WEIR_SEMAPHORE_MAX permits.
  *
@@ -58,7 +60,9 @@ weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 /**
  * Takes permits if they are there and nobody waits.
  *
- * @return 0, -EAGAIN, -EPIPE or -EINVAL. Any thread.
+ * @return 0, -EAGAIN, -EPIPE or -EINVAL.
+ *
+ * Any thread.
  */
 WEIR_API int
 weir_semaphore_try_acquire(struct weir_semaphore *sem, uint32_t n);
@@ -110,7 +114,13 @@ WEIR_API int
 weir_mutex_lock(struct weir_context *ctx, struct weir_mutex *mutex,
 		struct weir_wait *wait);
 
-/** @return 0 with the lock, or -EAGAIN. Any thread. */
+/**
+ * Takes the lock if nobody has it or waits for it.
+ *
+ * @return 0 with the lock, or -EAGAIN.
+ *
+ * Any thread.
+ */
 WEIR_API int
 weir_mutex_try_lock(struct weir_mutex *mutex);
 
@@ -146,11 +156,23 @@ WEIR_API int
 weir_rwlock_write(struct weir_context *ctx, struct weir_rwlock *lock,
 		  struct weir_wait *wait);
 
-/** @return 0 with the lock, or -EAGAIN. Any thread. */
+/**
+ * Takes the lock beside other readers, if no writer has it or waits for it.
+ *
+ * @return 0 with the lock, or -EAGAIN.
+ *
+ * Any thread.
+ */
 WEIR_API int
 weir_rwlock_try_read(struct weir_rwlock *lock);
 
-/** @return 0 with the lock, or -EAGAIN. Any thread. */
+/**
+ * Takes the lock alone, if nobody has it or waits for it.
+ *
+ * @return 0 with the lock, or -EAGAIN.
+ *
+ * Any thread.
+ */
 WEIR_API int
 weir_rwlock_try_write(struct weir_rwlock *lock);
 

@@ -25,9 +25,10 @@ struct weir_token;
 /**
  * A token without parent.
  *
- * @return A handle that the caller owns, and that may outlive the runtime whose
- * worker calls this: see weir_runtime_free(). NULL with rte_errno: ENOMEM. Any
- * thread.
+ * @return A handle that the caller owns, and that may outlive the runtime whose worker
+ * calls this: see weir_runtime_free(). NULL with rte_errno: ENOMEM.
+ *
+ * Any thread.
  */
 WEIR_API struct weir_token *
 weir_token_create(void);
@@ -36,7 +37,9 @@ weir_token_create(void);
  * A child, which is cancelled with its parent; if that is cancelled already, it
  * is so from the beginning.
  *
- * @return As weir_token_create(). Any thread that has a handle of the parent.
+ * @return As weir_token_create().
+ *
+ * Any thread that has a handle of the parent.
  */
 WEIR_API struct weir_token *
 weir_token_child(struct weir_token *parent);
@@ -80,7 +83,7 @@ weir_token_wait(struct weir_context *ctx, struct weir_token *token,
 		struct weir_wait *wait);
 
 /**
- * Bounds any wait by a token, as weir_timeout() does by a time:
+ * Bounds any wait by a token, as weir_timeout() does by a time.
  *
  * @code
  * n = weir_token_bound(ctx, s->token, &s->cancel,

@@ -33,6 +33,8 @@ struct weir_watch_receiver {
 };
 
 /**
+ * Makes it ready for use.
+ *
  * @param value  Memory of the caller's, with the first value. It is the watch's
  *               until weir_watch_fini().
  * @param size   Its bytes.

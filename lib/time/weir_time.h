@@ -102,7 +102,7 @@ WEIR_API void
 weir_sleep_cancel(struct weir_sleep *sleep);
 
 /**
- * Bounds any wait by a time from the first call on:
+ * Bounds any wait by a time from the first call on.
  *
  * @code
  * n = weir_timeout(ctx, &s->sleep, 1000000,
@@ -163,9 +163,9 @@ weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
 		   enum weir_missed missed);
 
 /**
- * Waits for the next tick.
+ * Waits for the next tick, as weir_sleep_until() does.
  *
- * @return 0, or WEIR_PENDING. As weir_sleep_until().
+ * @return 0, or WEIR_PENDING.
  */
 WEIR_API int
 weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval);
