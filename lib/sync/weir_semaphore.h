@@ -157,7 +157,7 @@ weir_rwlock_write(struct weir_context *ctx, struct weir_rwlock *lock,
 		  struct weir_wait *wait);
 
 /**
- * Takes the lock beside other readers, if no writer has it or waits for it.
+ * Takes the lock beside other readers, if no writer has it and nobody waits for it.
  *
  * @return 0 with the lock, or -EAGAIN.
  *

@@ -32,8 +32,8 @@ Written by
 {command}
 ```
 
-[benchmarks.md](benchmarks.md) says, under Scaling, what is measured, and how. Each worker, or
-thread, has a CPU of its own.
+[benchmarks.md](benchmarks.md) says, under Scaling, what is measured, and how. Each
+worker, or thread, has a CPU of its own.
 
 | | |
 |---|---|
