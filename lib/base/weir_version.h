@@ -16,9 +16,9 @@ extern "C" {
 
 /** X of a version X.Y.Z. */
 #define WEIR_VERSION_MAJOR 0
-/** Y of it. */
+/** Y of a version X.Y.Z. */
 #define WEIR_VERSION_MINOR 1
-/** Z of it. */
+/** Z of a version X.Y.Z. */
 #define WEIR_VERSION_PATCH 0
 
 /** A version as a number that grows; each part is at most 255. */

@@ -83,9 +83,9 @@ extern "C" {
 
 /** Bytes of a stack when none are asked for. */
 #define WEIR_FIBER_STACK_DEFAULT (64 << 10)
-/** Those of the smallest stack. */
+/** Bytes of the smallest stack. */
 #define WEIR_FIBER_STACK_MIN (16 << 10)
-/** And of the largest. */
+/** Bytes of the largest stack. */
 #define WEIR_FIBER_STACK_MAX (16 << 20)
 
 /** Awaits of a cancelled fiber after which the log names it. */

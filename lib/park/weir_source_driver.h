@@ -173,7 +173,7 @@ weir_source_of(const void *priv);
  */
 WEIR_API void
 weir_source_lock(void *priv);
-/** Gives it back. The thread that has it. */
+/** Gives the source's lock back. The thread that has it. */
 WEIR_API void
 weir_source_unlock(void *priv);
 

@@ -177,9 +177,9 @@ def mbufs_of_members():
             m = re.search("must be at least ([0-9]+)$", testpmd.complaints()[0])
             least += [int(m[1])] if m else []
     check(len(least) == 2, f"no bond: {testpmd.errors}")
-    # A bond of one has what it has in both directions.
-    queues = (least[1] - least[0]) / 2
-    check(queues == 2048, f"two members more need {2 * queues} mbufs more")
+    # Descriptors of a queue by default, in both directions.
+    each = 2 * 1024
+    check(least[1] - least[0] == 2 * each, f"two members more need {least}")
 
 
 def too_few_to_send_on():
