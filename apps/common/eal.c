@@ -55,6 +55,15 @@ eal_lcores_option(void)
 	return lcores_option;
 }
 
+int
+eal_refuse_lcores(void)
+{
+	return REFUSE(STATUS_FAILED,
+		      "%s: leaves no worker lcore beside the main one; name "
+		      "two or more, for example --lcores 0@0,1@0",
+		      lcores_option);
+}
+
 static int
 refuse_vdev(const char *vdev)
 {

@@ -19,4 +19,8 @@ eal_start(int argc, char **argv);
 const char *
 eal_lcores_option(void);
 
+/* Says that they leave none for a worker; returns STATUS_FAILED. */
+int
+eal_refuse_lcores(void);
+
 #endif

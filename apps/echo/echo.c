@@ -43,19 +43,20 @@ echo_run(struct weir_fiber *f, void *state)
 	int n;
 
 	for (;;) {
-		n = weir_fiber_await(
-			f, weir_txq_ready(weir_fiber_context(f), port->txq));
+		n = weir_fiber_await(f, weir_txq_ready(weir_fiber_context(f),
+						       port->port.txq));
 		if (n < 0)
 			return n;
 		n = weir_fiber_await(f, weir_rxq_recv(weir_fiber_context(f),
-						      port->rxq, pkts, BURST));
+						      port->port.rxq, pkts,
+						      BURST));
 		/* Once the link is up again there will be more. */
 		if (n == -ENETDOWN)
 			continue;
 		if (n < 0)
 			return n;
 		n = answer_burst(port, pkts, (uint16_t)n);
-		weir_txq_send(port->txq, pkts, (uint16_t)n);
+		weir_txq_send(port->port.txq, pkts, (uint16_t)n);
 	}
 }
 

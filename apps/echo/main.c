@@ -9,25 +9,19 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_ip.h>
 
 #include "arguments.h"
-#include "eal.h"
 #include "echo.h"
 #include "error.h"
-#include "output.h"
+#include "program.h"
 #include "status.h"
 
 const char program_name[] = "weir-echo";
@@ -40,13 +34,6 @@ static struct identity identity = {
 };
 static struct echo_port ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_ports;
-static bool help;
-
-static void
-flush_output(void)
-{
-	output_end(0);
-}
 
 static int
 parse_ip(const char *value)
@@ -90,66 +77,25 @@ print_help(const char *program)
 	       program);
 }
 
-/* EAL's hook. */
-static void
-print_usage(const char *program)
-{
-	printf("\n");
-	print_help(program);
-}
-
 static int
-parse_option(int option, const char *given)
+parse_option(int option, const char *value)
 {
-	switch (option) {
-	case 'i':
-		return parse_ip(optarg);
-	case 'u':
-		return parse_udp_port(optarg);
-	case 'h':
-		help = true;
-		return 0;
-	case ':':
-		return REFUSE(STATUS_USAGE, "%s: needs a value", given);
-	default:
-		/* It is the option's own when that exists. */
-		if (optopt != 0 && strncmp(given, "--", 2) == 0)
-			return REFUSE(STATUS_USAGE, "%s: takes no value",
-				      given);
-		return REFUSE(STATUS_USAGE, "%s: is no option", given);
-	}
-}
-
-static int
-parse_options(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "ip", required_argument, NULL, 'i' },
-		{ "udp-port", required_argument, NULL, 'u' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option, at = 1, rc = 0;
-
-	for (; rc == 0 &&
-	       (option = getopt_long(argc, argv, "+:", options, NULL)) != -1;
-	     at = optind)
-		rc = parse_option(option, argv[at]);
-	if (rc == 0 && optind < argc)
-		rc = REFUSE(STATUS_USAGE, "%s: is no option", argv[optind]);
-	return rc;
+	return option == 'i' ? parse_ip(value) : parse_udp_port(value);
 }
 
 static int
 open_ports(unsigned int nb_workers)
 {
+	struct echo_port *port;
 	uint16_t id;
 
 	RTE_ETH_FOREACH_DEV(id) {
-		ports[nb_ports].me = identity;
 		/* Counted before, so that what it got goes back. */
-		if (port_open(&ports[nb_ports++], id, nb_workers) < 0)
+		port = &ports[nb_ports++];
+		if (plain_port_open(&port->port, id, nb_workers, 0) < 0)
 			return STATUS_FAILED;
+		port->me = identity;
+		port->me.mac = port->port.mac;
 	}
 	if (nb_ports == 0)
 		return REFUSE(STATUS_FAILED, "no port: see --vdev and -a");
@@ -160,16 +106,14 @@ static int
 start_port(struct weir_runtime *rt, struct echo_port *port,
 	   unsigned int nb_workers)
 {
-	unsigned int worker = port->id % nb_workers;
+	unsigned int worker = port->port.id % nb_workers;
 
-	port->rxq = weir_rxq_create(rt, port->id, 0, worker, 32);
-	if (port->rxq != NULL)
-		port->txq = weir_txq_create(port->id, 0, 1000000);
-	if (port->txq != NULL)
-		port->join = echo_spawn(rt, port, worker);
+	if (plain_port_attach(&port->port, rt, worker) < 0)
+		return STATUS_FAILED;
+	port->join = echo_spawn(rt, port, worker);
 	if (port->join != NULL)
 		return 0;
-	return REFUSE(STATUS_FAILED, "port %u: %s", port->id,
+	return REFUSE(STATUS_FAILED, "port %u: %s", port->port.id,
 		      rte_strerror(rte_errno));
 }
 
@@ -194,8 +138,8 @@ await_end(struct echo_port *port)
 	port->join = NULL;
 	if (outcome == -ECANCELED || outcome == -ESHUTDOWN)
 		return 0;
-	return REFUSE(STATUS_FAILED, "port %u: its fiber ends (%s)", port->id,
-		      rte_strerror(-outcome));
+	return REFUSE(STATUS_FAILED, "port %u: its fiber ends (%s)",
+		      port->port.id, rte_strerror(-outcome));
 }
 
 /* By itself, which it says then. */
@@ -206,7 +150,7 @@ has_ended(struct echo_port *port)
 		await_end(port);
 		return true;
 	}
-	port_watch(port);
+	plain_port_watch(&port->port);
 	return false;
 }
 
@@ -246,9 +190,9 @@ report(void)
 	for (i = 0; i < nb_ports; i++) {
 		if (ports[i].join != NULL && await_end(&ports[i]) != 0)
 			rc = STATUS_FAILED;
-		left += port_close(&ports[i]);
+		left += plain_port_close(&ports[i].port);
 		printf("port %u: received %" PRIu64 ", answered %" PRIu64 "\n",
-		       ports[i].id, ports[i].received, ports[i].answered);
+		       ports[i].port.id, ports[i].received, ports[i].answered);
 	}
 	printf("mbufs left %u\n", left);
 	return left > 0 ? STATUS_FAILED : rc;
@@ -275,50 +219,21 @@ run(const sigset_t *signals)
 	return rc != 0 ? rc : ended;
 }
 
-static int
-start_and_run(int argc, char **argv)
-{
-	struct sigaction hangup;
-	sigset_t signals;
-	int rc;
-
-	/* EAL's threads inherit it: one waits for them. */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	/* Under nohup it stays ignored. */
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
-	    hangup.sa_handler != SIG_IGN)
-		sigaddset(&signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	rte_set_application_usage_hook(print_usage);
-	rc = eal_start(argc, argv);
-	if (rc != STATUS_OK)
-		return rc;
-	if (rte_get_next_lcore(-1, 1, 0) == RTE_MAX_LCORE)
-		rc = REFUSE(STATUS_FAILED,
-			    "%s: leaves no worker lcore beside the main one; "
-			    "name two or more, for example --lcores 0@0,1@0",
-			    eal_lcores_option());
-	else
-		rc = run(&signals);
-	rte_eal_cleanup();
-	return rc;
-}
-
 int
 main(int argc, char **argv)
 {
-	int eal_argc = arguments_of_eal(argc, argv);
-	int rc = 0;
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "ip", required_argument, NULL, 'i' },
+		{ "udp-port", required_argument, NULL, 'u' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static const struct program program = {
+		.options = options,
+		.parse = parse_option,
+		.print_help = print_help,
+		.run = run,
+	};
 
-	output_begin();
-	atexit(flush_output);
-	if (eal_argc < argc)
-		rc = parse_options(argc - eal_argc, &argv[eal_argc]);
-	if (rc == 0 && help)
-		print_help(argv[0]);
-	else if (rc == 0)
-		rc = start_and_run(eal_argc, argv);
-	return rc;
+	return program_main(&program, argc, argv);
 }

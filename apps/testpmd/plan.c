@@ -142,11 +142,7 @@ plan_workers(struct plan *plan, const struct options *o)
 	RTE_LCORE_FOREACH_WORKER(lcore)
 		available++;
 	if (available == 0)
-		return REFUSE(STATUS_FAILED,
-			      "%s: leaves no worker lcore beside the main one; "
-			      "name two or more, for example "
-			      "--lcores 0@0,1@0",
-			      eal_lcores_option());
+		return eal_refuse_lcores();
 	if (o->nb_cores > available)
 		return REFUSE(STATUS_FAILED,
 			      "--nb-cores %u: %s gives %u worker lcores; lower "

@@ -7,19 +7,21 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
-#include "echo.h"
 #include "error.h"
+#include "plain_port.h"
 
 #define DESCRIPTORS 512
+#define BURST 32
 #define POOL_CACHE 256u
+#define TX_TIMEOUT_US 1000000u
 /* In the rings, held back, and in caches. */
 #define MBUFS(nb_workers)                    \
 	(2u * DESCRIPTORS + WEIR_BURST_MAX + \
 	 ((nb_workers) + 1) * 2 * POOL_CACHE)
 
-/* One queue each way, without interrupts of it: workers poll. Told of its removal. */
+/* Without interrupts of the queues: workers poll. Told of its removal. */
 static int
-configure(struct echo_port *port)
+configure(struct plain_port *port)
 {
 	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
@@ -36,16 +38,16 @@ configure(struct echo_port *port)
 }
 
 static int
-start(struct echo_port *port, unsigned int nb_workers)
+start(struct plain_port *port, unsigned int mbufs)
 {
 	unsigned int node = (unsigned int)rte_eth_dev_socket_id(port->id);
 	uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
 	char name[RTE_MEMPOOL_NAMESIZE];
 	int rc;
 
-	snprintf(name, sizeof(name), "echo_%u", port->id);
+	snprintf(name, sizeof(name), "port_%u", port->id);
 	port->pool =
-		rte_pktmbuf_pool_create(name, MBUFS(nb_workers), POOL_CACHE, 0,
+		rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0,
 					RTE_MBUF_DEFAULT_BUF_SIZE, (int)node);
 	if (port->pool == NULL)
 		return -rte_errno;
@@ -58,26 +60,40 @@ start(struct echo_port *port, unsigned int nb_workers)
 	if (rc == 0)
 		rc = rte_eth_tx_queue_setup(port->id, 0, txd, node, NULL);
 	if (rc == 0)
-		rc = rte_eth_macaddr_get(port->id, &port->me.mac);
+		rc = rte_eth_macaddr_get(port->id, &port->mac);
 	if (rc == 0)
 		rc = rte_eth_dev_start(port->id);
 	return rc;
 }
 
 int
-port_open(struct echo_port *port, uint16_t id, unsigned int nb_workers)
+plain_port_open(struct plain_port *port, uint16_t id, unsigned int nb_workers,
+		unsigned int more_mbufs)
 {
 	int rc;
 
 	port->id = id;
-	rc = start(port, nb_workers);
+	rc = start(port, MBUFS(nb_workers) + more_mbufs);
 	if (rc < 0)
 		error_line("port %u does not start: %s", id, rte_strerror(-rc));
 	return rc;
 }
 
+int
+plain_port_attach(struct plain_port *port, struct weir_runtime *rt,
+		  unsigned int worker)
+{
+	port->rxq = weir_rxq_create(rt, port->id, 0, worker, BURST);
+	if (port->rxq != NULL)
+		port->txq = weir_txq_create(port->id, 0, TX_TIMEOUT_US);
+	if (port->txq != NULL)
+		return 0;
+	error_line("port %u: %s", port->id, rte_strerror(rte_errno));
+	return -rte_errno;
+}
+
 void
-port_watch(const struct echo_port *port)
+plain_port_watch(const struct plain_port *port)
 {
 	char name[IF_NAMESIZE];
 
@@ -87,7 +103,7 @@ port_watch(const struct echo_port *port)
 }
 
 unsigned int
-port_close(struct echo_port *port)
+plain_port_close(struct plain_port *port)
 {
 	unsigned int left;
 
