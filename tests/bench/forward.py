@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""forward_*: packets between ports, weir-testpmd beside dpdk-testpmd.
+"""forward_*: packets between ports, weir-testpmd beside dpdk-testpmd, and beside an
+event device where queues have unlike loads.
 
 Both have the same forwarding lcores, ports, memory, mbufs, descriptors and
 bursts, and count the same: the PMD's counters of received packets, read each
@@ -21,6 +22,8 @@ from scenario import FLOOR, Peer, Sample, Scenario
 WEIR = "build/apps/testpmd/weir-testpmd"
 TESTPMD = "dpdk-testpmd"
 FLOOR_RING = "build-peers/floor_ring"
+EVENT_DSW = "event_dsw"
+EVENT_DSW_FORWARD = "build-peers/event_dsw_forward"
 MEMORY_MB = "512"
 START_SECONDS = 30
 RX_PPS = re.compile(r"port (\d+)\b(?:(?!port \d).)*?Rx-pps: +(\d+)", re.DOTALL)
@@ -31,6 +34,7 @@ TESTPMD_OPTIONS = ["--mbcache", "256"]
 
 BURSTS = (1, 4, 32, 256)
 MATRIX = "forward_matrix"
+BALANCE = "forward_balance"
 
 # What is forwarded. vdevs: the ports. queues: of each port. descriptors: of each
 # queue. first: bursts that are put into each queue, where packets go round.
@@ -77,9 +81,11 @@ def has_prompt(traffic, name):
 
 def options(traffic, name):
     """What a program is given behind EAL's options."""
+    # These forward in one way.
     if name == FLOOR:
-        # It forwards in one way.
         return [str(traffic.first)]
+    if name == EVENT_DSW:
+        return []
     given = common_options(traffic)
     if name == TESTPMD:
         given += TESTPMD_OPTIONS
@@ -133,7 +139,7 @@ def wait_rates(program, traffic, prompt, n, seconds):
 
 def measure(traffic, setup, name):
     """One sample of one program: the median second."""
-    programs = {"weir": WEIR, FLOOR: FLOOR_RING,
+    programs = {"weir": WEIR, FLOOR: FLOOR_RING, EVENT_DSW: EVENT_DSW_FORWARD,
                 TESTPMD: shutil.which(TESTPMD) or TESTPMD}
     argv = [programs[name], *eal_arguments(setup, workers=traffic.workers)]
     for vdev in traffic.vdevs:
@@ -177,11 +183,13 @@ def pair(driver):
     return (f"{driver}0", f"{driver}1")
 
 
-def scenario(about, traffic, required=None, goal=None, group=None, bound=()):
+def scenario(about, traffic, required=None, goal=None, group=None, built=None):
+    """built: one more program of tests/bench/peers."""
     return Scenario(
         about=about, workers=traffic.workers, unit="Mpps",
         higher_is_better=True, measure=functools.partial(measure, traffic),
-        peers=[Peer(TESTPMD, required, goal), *bound],
+        peers=[Peer(TESTPMD, required, goal),
+               *([Peer(built, None, None, True)] if built else [])],
         cost=("cycles/packet",
               functools.partial(cycles_per_packet, traffic.workers)),
         group=group)
@@ -200,13 +208,23 @@ def matrix():
             goals, ("io", "macswap"), BURSTS, (1, 2))}
 
 
+def null_ports(n, busy):
+    """The first ones receive for ever, the others never do."""
+    return tuple(f"net_null{i}" if i < busy else f"net_null{i},no-rx=1"
+                 for i in range(n))
+
+
 def beside_idle(ports, queues):
-    """The first port receives for ever, the others never do."""
-    vdevs = ["net_null0", *(f"net_null{i},no-rx=1" for i in range(1, ports))]
     return scenario(
         f"{queues} busy and {(ports - 1) * queues} idle queues on one worker",
-        Traffic(tuple(vdevs), queues=queues, descriptors=128), goal=0.98,
+        Traffic(null_ports(ports, 1), queues=queues, descriptors=128), goal=0.98,
         group=MATRIX)
+
+
+def two_workers(about, busy, goal):
+    """Each is the home of four ports."""
+    return scenario(about, Traffic(null_ports(8, busy), "macswap", workers=2),
+                    goal=goal, group=BALANCE, built=EVENT_DSW)
 
 
 SCENARIOS = {
@@ -218,12 +236,15 @@ SCENARIOS = {
         Traffic(pair("net_null"), "macswap"), 0.90, 0.98),
     "forward_ring": scenario(
         "a burst of packets for each of two ports goes round and round",
-        Traffic(pair("net_ring")), None, 0.90,
-        bound=[Peer(FLOOR, None, None, True)]),
+        Traffic(pair("net_ring")), None, 0.90, built=FLOOR),
+    "forward_even": two_workers(
+        "eight ports that receive for ever, half of them each worker's", 8, 0.98),
+    "forward_uneven": two_workers(
+        "the same, but that only the first worker's ports receive", 4, 1.90),
     "forward_ring_full": scenario(
         "the same with eight bursts for each port, which half fill a ring",
         Traffic(pair("net_ring"), first=8), goal=0.90, group=MATRIX,
-        bound=[Peer(FLOOR, None, None, True)]),
+        built=FLOOR),
     **matrix(),
     # A process has 32 ports at most, hence two queues each.
     "forward_queues_1": beside_idle(1, 1),

@@ -132,6 +132,8 @@ def names_stand_for_scenarios():
         ("null", "ring"), ("io", "macswap"), (1, 4, 32, 256), (1, 2))}
     equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)}
           | {"forward_ring_full", "counters_short_turns"})
+    equal(bench.scenario_names("forward_balance"), ["forward_even",
+                                                    "forward_uneven"])
     by_default = bench.parse_arguments([]).scenarios
     check("forward_null" in by_default and "idle_fd" in by_default
           and not set(matrix) & set(by_default), "not what runs by default")
@@ -214,6 +216,12 @@ def both_programs_get_the_same_traffic():
     check(forward.options(more, forward.TESTPMD)[-1] == "-i",
           "no prompt to say it at")
     equal(forward.options(more, forward.FLOOR), ["8"])
+    equal(forward.options(traffic, forward.EVENT_DSW), [])
+
+
+def idle_ports_come_last():
+    equal(forward.null_ports(3, 2), ("net_null0", "net_null1",
+                                     "net_null2,no-rx=1"))
 
 
 def has_traffic(options):
@@ -623,6 +631,7 @@ if __name__ == "__main__":
         rates_are_read_of_both_programs,
         a_second_that_is_not_whole_does_not_count,
         both_programs_get_the_same_traffic,
+        idle_ports_come_last,
         lcores_share_two_cpus,
         cpus_of_other_cores_come_first,
         each_worker_has_a_cpu_where_there_are_as_many,

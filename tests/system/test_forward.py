@@ -3,7 +3,7 @@
 
 import math
 
-from weirtest import TWO_NULL, Tap, Testpmd, check
+from weirtest import TWO_NULL, Tap, Telemetry, Testpmd, check
 
 # Where nothing need happen meanwhile.
 RUN = ("--run-for", "0.3")
@@ -120,6 +120,22 @@ def portmask():
     check(sorted(account.ports) == [0, 2], f"ports are {account.ports}")
 
 
+def uneven():
+    """Two ports are always ready, both of them worker 0's: the other takes one."""
+    vdevs = (*TWO_NULL, "net_null2,no-rx=1", "net_null3,no-rx=1")
+    with Testpmd((), vdevs, 2, telemetry=True) as testpmd:
+        testpmd.wait_started()
+        with Telemetry(testpmd) as telemetry:
+            telemetry.wait_for(
+                lambda: telemetry.ask("/weir/steals,weir,1")["1"][0] > 0,
+                "steal by worker 1 from worker 0")
+        account = testpmd.stop()
+    account.check_clean()
+    received = {port: counts[0] for port, counts in account.ports.items()}
+    check(received[0] > 0 and received[1] > 0
+          and received[2] == received[3] == 0, f"received {received}")
+
+
 def idle():
     """Ports that never receive: workers park, and the end is as clean."""
     account = Testpmd(RUN, ("net_null0,no-rx=1", "net_null1,no-rx=1"), 2).run()
@@ -195,6 +211,7 @@ def main():
     tap.run("--config and --nb-cores", config)
     tap.run("--nb-cores", nb_cores)
     tap.run("--portmask", portmask)
+    tap.run("all packets come to one worker's ports", uneven)
     tap.run("ports that never receive", idle)
     tap.run("a port that takes nothing", full_port)
     tap.run("queues that take nothing", full_queues)

@@ -18,35 +18,24 @@
 
 #include <rte_cycles.h>
 #include <rte_debug.h>
-#include <rte_dev.h>
 #include <rte_eal.h>
-#include <rte_eventdev.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "event_device.h"
 #include "lcores.h"
 
 #define EVENTS 200u
 #define YIELDS 1000u
 #define MOST_BURST 128u
-#define MOST_EVENTS 4096
-#define MOST_FLOWS 1024
 #define MOST_ROUNDS 10000u
 #define WARM_UP_S 0.1
 #define MEASURE_S 0.4
 
-static const char name[] = "event_dsw0";
 static uint8_t device;
 static uint16_t burst;	  /* of 32, 64 and 128 the fastest */
 static unsigned int left; /* events of this round; atomic */
 static unsigned int over; /* no round will come; atomic */
-
-static void
-must(int holds, const char *what)
-{
-	if (!holds)
-		rte_exit(1, "event_dsw: %s\n", what);
-}
 
 static void
 enqueue(uint8_t port, const struct rte_event *events, uint16_t n)
@@ -164,61 +153,22 @@ lcore(void *arg)
 	return 0;
 }
 
-static void
-device_start(uint8_t ports)
-{
-	const struct rte_event_queue_conf queue = {
-		.nb_atomic_flows = MOST_FLOWS,
-		.nb_atomic_order_sequences = MOST_FLOWS,
-		.schedule_type = RTE_SCHED_TYPE_ATOMIC,
-	};
-	struct rte_event_dev_config conf = {
-		.nb_event_queues = 1,
-		.nb_event_ports = ports,
-		.nb_events_limit = MOST_EVENTS,
-		.nb_event_queue_flows = MOST_FLOWS,
-		.nb_event_port_dequeue_depth = burst,
-		.nb_event_port_enqueue_depth = burst,
-	};
-	const struct rte_event_port_conf port = {
-		.new_event_threshold = MOST_EVENTS,
-		.dequeue_depth = burst,
-		.enqueue_depth = burst,
-	};
-	int id;
-	uint8_t i;
-
-	must(rte_eal_hotplug_add("vdev", name, "") == 0, "no such device");
-	id = rte_event_dev_get_dev_id(name);
-	must(id >= 0, "no such device");
-	device = (uint8_t)id;
-	must(rte_event_dev_configure(device, &conf) == 0 &&
-		     rte_event_queue_setup(device, 0, &queue) == 0,
-	     "cannot be configured");
-	for (i = 0; i < ports; i++)
-		must(rte_event_port_setup(device, i, &port) == 0 &&
-			     rte_event_port_link(device, i, NULL, NULL, 0) == 1,
-		     "no port");
-	must(rte_event_dev_start(device) == 0, "does not start");
-}
-
 int
 main(int argc, char **argv)
 {
 	uint8_t ports = 0;
 	unsigned int id;
 
-	must(rte_eal_init(argc, argv) >= 0, "no EAL");
-	must(rte_lcore_count() > 1, "needs a worker lcore");
+	event_must(rte_eal_init(argc, argv) >= 0, "no EAL");
+	event_must(rte_lcore_count() > 1, "needs a worker lcore");
 	burst = rte_lcore_count() == 2 ? MOST_BURST : MOST_BURST / 2;
-	device_start((uint8_t)(rte_lcore_count() - 1));
+	device = event_device_start((uint8_t)(rte_lcore_count() - 1), burst);
 	RTE_LCORE_FOREACH_WORKER(id) {
 		rte_eal_remote_launch(lcore, (void *)(uintptr_t)ports, id);
 		ports++;
 	}
 	wait_lcores();
-	rte_event_dev_stop(device);
-	rte_event_dev_close(device);
+	event_device_stop(device);
 	rte_eal_cleanup();
 	return 0;
 }

@@ -14,45 +14,19 @@
  * second until it is interrupted.
  */
 
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <rte_cycles.h>
-#include <rte_debug.h>
 #include <rte_eal.h>
-#include <rte_ethdev.h>
 #include <rte_lcore.h>
-#include <rte_mbuf.h>
+
+#include "ports.h"
 
 #define PORTS 2
-#define BURST 32
-#define DESCRIPTORS 1024
 #define MBUFS 8192
-#define CACHE 256
 
 static struct {
 	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint lock;
 	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint_fast64_t state;
 	atomic_uint_fast64_t kept; /* its turn, while the other runs */
 } streams[PORTS];
-
-static atomic_bool stop;
-
-static void
-interrupted(int signal_number)
-{
-	(void)signal_number;
-	atomic_store(&stop, true);
-}
-
-static void
-must(int rc, const char *what)
-{
-	if (rc < 0)
-		rte_exit(EXIT_FAILURE, "%s: %s\n", what, rte_strerror(-rc));
-}
 
 static void
 take_turn(uint16_t port)
@@ -75,7 +49,7 @@ static int
 forward(void *arg)
 {
 	(void)arg;
-	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+	while (goes_on()) {
 		take_turn(0);
 		take_turn(1);
 	}
@@ -83,19 +57,11 @@ forward(void *arg)
 }
 
 static void
-start_port(uint16_t port, struct rte_mempool *pool, int bursts)
+put_in(uint16_t port, struct rte_mempool *pool, int bursts)
 {
-	const struct rte_eth_conf conf = { 0 };
 	struct rte_mbuf *pkts[BURST];
 	int i;
 
-	must(rte_eth_dev_configure(port, 1, 1, &conf), "configure");
-	must(rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL,
-				    pool),
-	     "rx queue");
-	must(rte_eth_tx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL),
-	     "tx queue");
-	must(rte_eth_dev_start(port), "start");
 	for (i = 0; i < bursts; i++) {
 		must(rte_pktmbuf_alloc_bulk(pool, pkts, BURST), "mbufs");
 		if (rte_eth_tx_burst(port, 0, pkts, BURST) < BURST)
@@ -103,38 +69,9 @@ start_port(uint16_t port, struct rte_mempool *pool, int bursts)
 	}
 }
 
-/* What a port has received, and when that was so. */
-struct reading {
-	uint64_t packets;
-	uint64_t tsc;
-};
-
-static struct reading
-read_port(uint16_t port)
-{
-	struct rte_eth_stats stats;
-
-	must(rte_eth_stats_get(port, &stats), "stats");
-	return (struct reading){ stats.ipackets, rte_rdtsc() };
-}
-
-/* By the time that passed: a sleep takes longer than it is asked to. */
-static void
-print_rate(uint16_t port, struct reading *before)
-{
-	struct reading now = read_port(port);
-
-	printf("port %u Rx-pps: %.0f\n", port,
-	       (double)(now.packets - before->packets) *
-		       (double)rte_get_tsc_hz() /
-		       (double)(now.tsc - before->tsc));
-	*before = now;
-}
-
 int
 main(int argc, char **argv)
 {
-	struct reading before[PORTS];
 	struct rte_mempool *pool;
 	int used, bursts;
 	uint16_t port;
@@ -144,24 +81,17 @@ main(int argc, char **argv)
 	bursts = argc - used == 2 ? atoi(argv[used + 1]) : 0;
 	if (bursts < 1)
 		rte_exit(EXIT_FAILURE, "how many bursts?\n");
-	signal(SIGINT, interrupted);
-	pool = rte_pktmbuf_pool_create("floor", MBUFS, CACHE, 0,
-				       RTE_MBUF_DEFAULT_BUF_SIZE,
-				       SOCKET_ID_ANY);
-	if (pool == NULL || rte_eth_dev_count_avail() != PORTS)
-		rte_exit(EXIT_FAILURE, "no memory, or not two ports\n");
-	for (port = 0; port < PORTS; port++)
-		start_port(port, pool, bursts);
+	if (rte_eth_dev_count_avail() != PORTS)
+		rte_exit(EXIT_FAILURE, "not two ports\n");
+	signal(SIGINT, interrupt);
+	pool = make_pool(MBUFS);
+	for (port = 0; port < PORTS; port++) {
+		start_port(port, pool, 1);
+		put_in(port, pool, bursts);
+	}
 	must(rte_eal_remote_launch(forward, NULL, rte_get_next_lcore(-1, 1, 0)),
 	     "launch");
-	for (port = 0; port < PORTS; port++)
-		before[port] = read_port(port);
-	while (!atomic_load(&stop)) {
-		rte_delay_us_sleep(1000000);
-		for (port = 0; port < PORTS; port++)
-			print_rate(port, &before[port]);
-		fflush(stdout);
-	}
+	print_rates(PORTS);
 	rte_eal_mp_wait_lcore();
 	rte_eal_cleanup();
 	return 0;
