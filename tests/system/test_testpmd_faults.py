@@ -9,7 +9,7 @@ import tempfile
 
 from weirtest import TWO_NULL, WARNING, Account, Tap, Testpmd, check
 
-# Those of testpmd_faults.c.
+# Those of faults.c.
 FUNCTIONS = sys.argv[2:]
 # Not all of these are needed: who does not know the machine takes it for a flat one,
 # and sources go without new arrays.

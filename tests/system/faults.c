@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Linked into a weir-testpmd of which one call fails, as it does where there is no
- * memory, or a device refuses: WEIR_FAULT=FUNCTION:N names the Nth call of a function,
+ * Linked into a program of which one call fails, as it does where there is no memory, or
+ * a device refuses: WEIR_FAULT=FUNCTION:N names the Nth call of a function,
  * and a line on standard error says that it came.
  */
 
@@ -18,6 +18,7 @@
 #include <rte_mbuf.h>
 
 #include <weir.h>
+#include <weir_channel.h>
 #include <weir_ethdev.h>
 
 #include "base/atomic.h"
@@ -96,6 +97,14 @@ FAULT(struct weir_rxq *, NULL, weir_rxq_create,
 FAULT(struct weir_txq *, NULL, weir_txq_create,
       (uint16_t port, uint16_t queue, unsigned int timeout_us),
       (port, queue, timeout_us))
+FAULT(int, -ENOMEM, weir_channel_create,
+      (size_t capacity, size_t size, void (*drop)(void *value),
+       struct weir_sender **sender, struct weir_receiver **receiver),
+      (capacity, size, drop, sender, receiver))
+FAULT(int, -ENOMEM, weir_task_spawn_detached,
+      (struct weir_runtime * rt, const struct weir_task_ops *ops,
+       const void *state, const struct weir_spawn_attr *attr),
+      (rt, ops, state, attr))
 FAULT(struct weir_join *, NULL, weir_task_spawn,
       (struct weir_runtime * rt, const struct weir_task_ops *ops,
        const void *state, const struct weir_spawn_attr *attr),

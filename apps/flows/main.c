@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * weir-flows [EAL options] -- [--buckets N] [--work N]
+ *
+ * Forwards between the ports of each pair, or back out of one that has none, until
+ * SIGINT, SIGTERM or SIGHUP, or until nothing receives any more; sends what it has then,
+ * unless another signal comes. flows.h says how.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "arguments.h"
+#include "error.h"
+#include "flows.h"
+#include "program.h"
+#include "status.h"
+
+const char program_name[] = "weir-flows";
+
+#define WATCH_PERIOD_NS 100000000
+#define FINISH_PERIOD_NS 10000000
+#define BUCKETS_DEFAULT 32u
+#define WORK_MAX 1000000u
+
+static struct flows_port ports[RTE_MAX_ETHPORTS];
+static unsigned int nb_ports;
+static struct flows_options options = { .nb_buckets = BUCKETS_DEFAULT };
+
+static int
+parse_number(const char *name, const char *value, unsigned int least,
+	     unsigned int most, unsigned int *number)
+{
+	unsigned long long n;
+
+	if (!argument_number(value, 10, &n) || n < least || n > most)
+		return REFUSE(STATUS_USAGE, "--%s %s: must be %u to %u", name,
+			      value, least, most);
+	*number = (unsigned int)n;
+	return 0;
+}
+
+static void
+print_help(const char *program)
+{
+	printf("usage: %s [EAL options] -- [options]\n\n"
+	       "  --buckets N  tasks that a port's flows are spread over, 1 to "
+	       "%u;\n"
+	       "               default %u\n"
+	       "  --work N     steps that a packet takes in its task, up to "
+	       "%u; default 0\n"
+	       "  --help       this text\n\n"
+	       "Ports forward in pairs, each flow in order, until SIGINT, "
+	       "SIGTERM or SIGHUP.\n"
+	       "What has been received is sent then, unless another of them "
+	       "comes.\n"
+	       "Without hugepages: --no-huge -m 512 among the EAL options.\n",
+	       program, FLOWS_BUCKETS_MAX, BUCKETS_DEFAULT, WORK_MAX);
+}
+
+static int
+parse_option(int option, const char *value)
+{
+	return option == 'b' ?
+		       parse_number("buckets", value, 1, FLOWS_BUCKETS_MAX,
+				    &options.nb_buckets) :
+		       parse_number("work", value, 0, WORK_MAX, &options.work);
+}
+
+static int
+open_ports(unsigned int nb_workers)
+{
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV(id) {
+		/* Counted before, so that what it got goes back. */
+		if (plain_port_open(&ports[nb_ports++].port, id, nb_workers,
+				    FLOWS_MBUFS(options.nb_buckets)) < 0)
+			return STATUS_FAILED;
+	}
+	if (nb_ports == 0)
+		return REFUSE(STATUS_FAILED, "no port: see --vdev and -a");
+	return 0;
+}
+
+static int
+start(struct weir_runtime *rt)
+{
+	unsigned int nb_workers = weir_runtime_nb_workers(rt), i;
+	int rc = open_ports(nb_workers);
+
+	for (i = 0; i < nb_ports && rc == 0; i++)
+		if (plain_port_attach(&ports[i].port, rt, i % nb_workers) < 0)
+			rc = STATUS_FAILED;
+	if (rc == 0 && flows_start(rt, ports, nb_ports, &options) < 0)
+		rc = STATUS_FAILED;
+	return rc;
+}
+
+/* Waits for the end of what receives, and says why if it was not told to end. */
+static int
+await_spread(struct flows_port *port)
+{
+	int outcome = weir_join_wait(port->spread, NULL);
+
+	port->spread = NULL;
+	if (outcome == -ESHUTDOWN || outcome == -ECANCELED)
+		return 0;
+	return REFUSE(STATUS_FAILED, "port %u: receives no more (%s)",
+		      port->port.id, rte_strerror(-outcome));
+}
+
+/* By itself, which it says then. */
+static bool
+has_ended(struct flows_port *port)
+{
+	if (weir_join_ended(port->spread)) {
+		await_spread(port);
+		return true;
+	}
+	plain_port_watch(&port->port);
+	return false;
+}
+
+/* STATUS_FAILED: some port has ended by itself, and all of them maybe. */
+static int
+serve(const sigset_t *signals)
+{
+	const struct timespec period = { .tv_nsec = WATCH_PERIOD_NS };
+	unsigned int i, left = nb_ports;
+	int rc = 0;
+
+	while (left > 0 && sigtimedwait(signals, NULL, &period) < 0) {
+		for (i = 0; i < nb_ports; i++) {
+			if (ports[i].spread == NULL || !has_ended(&ports[i]))
+				continue;
+			rc = STATUS_FAILED;
+			left--;
+		}
+	}
+	return rc;
+}
+
+static bool
+all_sent(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_ports; i++)
+		if (ports[i].out != NULL && !weir_join_ended(ports[i].out))
+			return false;
+	return true;
+}
+
+/* Sends what has been received, until it has, or another signal comes. */
+static void
+finish(const sigset_t *signals)
+{
+	const struct timespec period = { .tv_nsec = FINISH_PERIOD_NS };
+	unsigned int i;
+
+	/* The others end behind these, from first to last. */
+	for (i = 0; i < nb_ports; i++)
+		if (ports[i].spread != NULL)
+			weir_source_close(weir_rxq_source(ports[i].port.rxq),
+					  ESHUTDOWN);
+	while (!all_sent() && sigtimedwait(signals, NULL, &period) < 0)
+		;
+}
+
+/* The shutdown has ended what was left. */
+static int
+await_all(void)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < nb_ports; i++) {
+		if (ports[i].spread != NULL && await_spread(&ports[i]) != 0)
+			rc = STATUS_FAILED;
+		weir_join_detach(ports[i].out);
+	}
+	return rc;
+}
+
+static int
+report(void)
+{
+	unsigned int i, left = 0;
+
+	for (i = 0; i < nb_ports; i++) {
+		left += plain_port_close(&ports[i].port);
+		printf("port %u: received %" PRIu64 ", sent %" PRIu64
+		       ", dropped %" PRIu64 "\n",
+		       ports[i].port.id, ports[i].received, ports[i].sent.sent,
+		       ports[i].sent.dropped);
+	}
+	printf("mbufs left %u\n", left);
+	return left > 0 ? STATUS_FAILED : 0;
+}
+
+static int
+run(const sigset_t *signals)
+{
+	struct weir_runtime *rt;
+	int rc, ended, reported;
+
+	rt = weir_runtime_create(NULL);
+	if (rt == NULL)
+		return STATUS_FAILED;
+	rc = start(rt);
+	if (rc == 0) {
+		printf("weir-flows: started on %u ports, %u buckets each\n",
+		       nb_ports, options.nb_buckets);
+		fflush(stdout);
+		rc = serve(signals);
+	}
+	finish(signals);
+	weir_runtime_shutdown(rt, UINT64_MAX, NULL);
+	ended = await_all();
+	reported = report();
+	weir_runtime_free(rt);
+	if (rc == 0)
+		rc = ended;
+	return rc != 0 ? rc : reported;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "buckets", required_argument, NULL, 'b' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "work", required_argument, NULL, 'w' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static const struct program program = {
+		.options = names,
+		.parse = parse_option,
+		.print_help = print_help,
+		.run = run,
+	};
+
+	return program_main(&program, argc, argv);
+}
