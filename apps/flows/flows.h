@@ -7,12 +7,12 @@
  * The packets of one receive queue, for several workers at once, with each flow's in
  * order:
  *
- *	queue -> spread -> channels of the buckets -> bucket -> channel -> out -> queue
+ *	queue -> [spread] -> channels -> [bucket]s -> channel -> [out] -> queue
  *
- * A flow's packets all go through the same bucket, one of many, by their hash. Each
- * box is a task, which any worker may run; the order is that of the channels. What a
- * task does not take waits in the channel before it, and when that is full so does who
- * sends into it, up to the receive queue, where the NIC counts what is lost.
+ * What is in brackets is a task, which any worker may run. A flow's packets all go
+ * through the same bucket, by their hash; so they are in the order of channels from end
+ * to end. What a task does not take waits in the channel before it, and when that is full
+ * so does who sends into it, up to the receive queue, where the NIC counts what is lost.
  *
  * It ends from its beginning: who ends gives its ends of channels up, and who receives
  * gets what is in them before it ends, too.
