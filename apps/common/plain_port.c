@@ -11,7 +11,6 @@
 #include "plain_port.h"
 
 #define DESCRIPTORS 512
-#define BURST 32
 #define POOL_CACHE 256u
 #define TX_TIMEOUT_US 1000000u
 /* In the rings, held back, and in caches. */
@@ -81,9 +80,9 @@ plain_port_open(struct plain_port *port, uint16_t id, unsigned int nb_workers,
 
 int
 plain_port_attach(struct plain_port *port, struct weir_runtime *rt,
-		  unsigned int worker)
+		  unsigned int worker, uint16_t burst)
 {
-	port->rxq = weir_rxq_create(rt, port->id, 0, worker, BURST);
+	port->rxq = weir_rxq_create(rt, port->id, 0, worker, burst);
 	if (port->rxq != NULL)
 		port->txq = weir_txq_create(port->id, 0, TX_TIMEOUT_US);
 	if (port->txq != NULL)

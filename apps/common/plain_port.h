@@ -28,10 +28,13 @@ struct plain_port {
 int
 plain_port_open(struct plain_port *port, uint16_t id, unsigned int nb_workers,
 		unsigned int more_mbufs);
-/* Gives the runtime its queues; the worker looks after the first. As above. */
+/*
+ * Gives the runtime its queues; the worker looks after the first, out of which a task
+ * gets so many packets at a time. As above.
+ */
 int
 plain_port_attach(struct plain_port *port, struct weir_runtime *rt,
-		  unsigned int worker);
+		  unsigned int worker, uint16_t burst);
 /*
  * Ends the port's sources if the kernel's interface that it is on has gone, which
  * PMDs such as net_af_packet and net_tap do not tell.

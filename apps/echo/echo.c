@@ -6,8 +6,6 @@
 
 #include "echo.h"
 
-#define BURST 32
-
 struct echo {
 	struct weir_fiber fiber;
 	struct echo_port *port;
@@ -39,7 +37,7 @@ static int
 echo_run(struct weir_fiber *f, void *state)
 {
 	struct echo_port *port = ((struct echo *)state)->port;
-	struct rte_mbuf *pkts[BURST];
+	struct rte_mbuf *pkts[ECHO_BURST];
 	int n;
 
 	for (;;) {
@@ -49,7 +47,7 @@ echo_run(struct weir_fiber *f, void *state)
 			return n;
 		n = weir_fiber_await(f, weir_rxq_recv(weir_fiber_context(f),
 						      port->port.rxq, pkts,
-						      BURST));
+						      ECHO_BURST));
 		/* Once the link is up again there will be more. */
 		if (n == -ENETDOWN)
 			continue;

@@ -6,6 +6,8 @@
 #include "answer.h"
 #include "plain_port.h"
 
+#define ECHO_BURST 32
+
 /* A port, and what its fiber counts. */
 struct echo_port {
 	struct plain_port port;

@@ -108,7 +108,7 @@ start_port(struct weir_runtime *rt, struct echo_port *port,
 {
 	unsigned int worker = port->port.id % nb_workers;
 
-	if (plain_port_attach(&port->port, rt, worker) < 0)
+	if (plain_port_attach(&port->port, rt, worker, ECHO_BURST) < 0)
 		return STATUS_FAILED;
 	port->join = echo_spawn(rt, port, worker);
 	if (port->join != NULL)

@@ -24,10 +24,15 @@
 
 #include "plain_port.h"
 
-#define FLOWS_BURST 32
-#define FLOWS_BUCKETS_MAX 256
+/*
+ * Packets that a task takes at a time. Smaller: fewer are each bucket's, and what a
+ * channel costs comes with each few. Larger: others wait for longer, and a poll's budget
+ * is spent before what was received has been sent on.
+ */
+#define FLOWS_BURST 64
+#define FLOWS_BUCKETS_MAX 256u
 /* Packets in front of a bucket, and of an out. Larger: more of them wait there. */
-#define FLOWS_BUCKET_CAPACITY 64u
+#define FLOWS_BUCKET_CAPACITY 128u
 #define FLOWS_OUT_CAPACITY 1024u
 /* In channels and tasks, of one port's packets. */
 #define FLOWS_MBUFS(nb_buckets)                                 \
@@ -35,8 +40,16 @@
 	 3 * FLOWS_BURST + FLOWS_OUT_CAPACITY)
 
 struct flows_options {
-	unsigned int nb_buckets; /* of each port, 1 to FLOWS_BUCKETS_MAX */
-	unsigned int work;	 /* steps that a packet takes */
+	unsigned int nb_buckets;   /* of each port, 1 to FLOWS_BUCKETS_MAX */
+	unsigned int work;	   /* steps that a packet takes */
+	unsigned int stats_period; /* seconds between two prints; 0: none */
+};
+
+/* What a port has counted, and when that was so. */
+struct flows_reading {
+	uint64_t received;
+	uint64_t sent;
+	uint64_t tsc;
 };
 
 /* A port, and the tasks that receive from it and send to it. */
@@ -48,7 +61,8 @@ struct flows_port {
 	struct weir_join *spread;
 	struct weir_sender *to_out; /* until all buckets have theirs */
 	struct weir_join *out;
-	struct weir_txq_stats sent; /* when out has ended */
+	struct weir_txq_stats sent;   /* when out has ended */
+	struct flows_reading reading; /* rates.c's */
 };
 
 /*
@@ -85,5 +99,11 @@ bucket_spawn(struct weir_runtime *rt, struct weir_receiver *from,
 struct weir_join *
 out_spawn(struct weir_runtime *rt, struct flows_port *port,
 	  struct weir_receiver *from, const struct weir_spawn_attr *attr);
+
+/* rates.c: prints what it has received and sent a second since the last time. */
+void
+rates_begin(struct flows_port *port);
+void
+rates_print(struct flows_port *port);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * weir-flows [EAL options] -- [--buckets N] [--work N]
+ * weir-flows [EAL options] -- [--buckets N] [--work N] [--stats-period S]
  *
  * Forwards between the ports of each pair, or back out of one that has none, until
  * SIGINT, SIGTERM or SIGHUP, or until nothing receives any more; sends what it has then,
@@ -26,13 +26,15 @@
 const char program_name[] = "weir-flows";
 
 #define WATCH_PERIOD_NS 100000000
+#define LOOKS_PER_S 10
 #define FINISH_PERIOD_NS 10000000
-#define BUCKETS_DEFAULT 32u
+#define BUCKETS_PER_WORKER 2u
 #define WORK_MAX 1000000u
+#define STATS_PERIOD_MAX 3600u
 
 static struct flows_port ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_ports;
-static struct flows_options options = { .nb_buckets = BUCKETS_DEFAULT };
+static struct flows_options options;
 
 static int
 parse_number(const char *name, const char *value, unsigned int least,
@@ -51,27 +53,38 @@ static void
 print_help(const char *program)
 {
 	printf("usage: %s [EAL options] -- [options]\n\n"
-	       "  --buckets N  tasks that a port's flows are spread over, 1 to "
-	       "%u;\n"
-	       "               default %u\n"
-	       "  --work N     steps that a packet takes in its task, up to "
-	       "%u; default 0\n"
-	       "  --help       this text\n\n"
+	       "  --buckets N       tasks that a port's flows are spread over, "
+	       "1 to %u;\n"
+	       "                    default: %u for each worker\n"
+	       "  --work N          steps that a packet takes in its task, up "
+	       "to %u;\n"
+	       "                    default 0\n"
+	       "  --stats-period N  print what ports receive and send a second, "
+	       "each N\n"
+	       "                    seconds, 1 to %u; default: never\n"
+	       "  --help            this text\n\n"
 	       "Ports forward in pairs, each flow in order, until SIGINT, "
 	       "SIGTERM or SIGHUP.\n"
 	       "What has been received is sent then, unless another of them "
 	       "comes.\n"
 	       "Without hugepages: --no-huge -m 512 among the EAL options.\n",
-	       program, FLOWS_BUCKETS_MAX, BUCKETS_DEFAULT, WORK_MAX);
+	       program, FLOWS_BUCKETS_MAX, BUCKETS_PER_WORKER, WORK_MAX,
+	       STATS_PERIOD_MAX);
 }
 
 static int
 parse_option(int option, const char *value)
 {
-	return option == 'b' ?
-		       parse_number("buckets", value, 1, FLOWS_BUCKETS_MAX,
-				    &options.nb_buckets) :
-		       parse_number("work", value, 0, WORK_MAX, &options.work);
+	switch (option) {
+	case 'b':
+		return parse_number("buckets", value, 1, FLOWS_BUCKETS_MAX,
+				    &options.nb_buckets);
+	case 's':
+		return parse_number("stats-period", value, 1, STATS_PERIOD_MAX,
+				    &options.stats_period);
+	default:
+		return parse_number("work", value, 0, WORK_MAX, &options.work);
+	}
 }
 
 static int
@@ -94,10 +107,15 @@ static int
 start(struct weir_runtime *rt)
 {
 	unsigned int nb_workers = weir_runtime_nb_workers(rt), i;
-	int rc = open_ports(nb_workers);
+	int rc;
 
+	if (options.nb_buckets == 0)
+		options.nb_buckets = RTE_MIN(BUCKETS_PER_WORKER * nb_workers,
+					     FLOWS_BUCKETS_MAX);
+	rc = open_ports(nb_workers);
 	for (i = 0; i < nb_ports && rc == 0; i++)
-		if (plain_port_attach(&ports[i].port, rt, i % nb_workers) < 0)
+		if (plain_port_attach(&ports[i].port, rt, i % nb_workers,
+				      FLOWS_BURST) < 0)
 			rc = STATUS_FAILED;
 	if (rc == 0 && flows_start(rt, ports, nb_ports, &options) < 0)
 		rc = STATUS_FAILED;
@@ -129,15 +147,30 @@ has_ended(struct flows_port *port)
 	return false;
 }
 
+static void
+print_rates(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb_ports; i++)
+		rates_print(&ports[i]);
+	fflush(stdout);
+}
+
 /* STATUS_FAILED: some port has ended by itself, and all of them maybe. */
 static int
 serve(const sigset_t *signals)
 {
 	const struct timespec period = { .tv_nsec = WATCH_PERIOD_NS };
-	unsigned int i, left = nb_ports;
+	unsigned int i, left = nb_ports, looks = 0;
 	int rc = 0;
 
+	for (i = 0; i < nb_ports; i++)
+		rates_begin(&ports[i]);
 	while (left > 0 && sigtimedwait(signals, NULL, &period) < 0) {
+		if (options.stats_period > 0 &&
+		    ++looks % (options.stats_period * LOOKS_PER_S) == 0)
+			print_rates();
 		for (i = 0; i < nb_ports; i++) {
 			if (ports[i].spread == NULL || !has_ended(&ports[i]))
 				continue;
@@ -238,6 +271,7 @@ main(int argc, char **argv)
 	static const struct option names[] = {
 		{ "buckets", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "stats-period", required_argument, NULL, 's' },
 		{ "work", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 },
 	};

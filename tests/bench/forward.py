@@ -107,10 +107,10 @@ def received(output, ports):
             if len(found) == ports else [])
 
 
-def rates_when(traffic, n):
+def rates_when(ports, n):
     """A function that gives the rates in an output once there are n."""
     def rates(output):
-        found = received(output, len(traffic.vdevs))
+        found = received(output, ports)
         # The first print may come before there was a second.
         while found and found[0] == 0:
             del found[0]
@@ -131,37 +131,44 @@ def asking(program, rates):
     return ask
 
 
-def wait_rates(program, traffic, prompt, n, seconds):
-    rates = rates_when(traffic, n)
+def wait_rates(program, ports, prompt, n, seconds):
+    rates = rates_when(ports, n)
     return program.wait_output(asking(program, rates) if prompt else rates,
                                seconds)
 
 
+def sample(argv, ports, setup, start=None, clean=None):
+    """A program's median second. start: what it is told at its prompt, if it has one.
+    clean: how it says at its end that nothing is left, if it does."""
+    prompt = start is not None
+    with Program(argv, prompt) as program:
+        if prompt:
+            program.type(start)
+        wait_rates(program, ports, prompt, 1, START_SECONDS)
+        account = Account(setup.machine.cpus, program.process.pid)
+        rates = wait_rates(program, ports, prompt, 1 + setup.seconds,
+                           START_SECONDS + 2 * setup.seconds)
+        foreign = account.foreign()
+        status = program.interrupt()
+        if clean and (status != 0 or not clean.search(program.output())):
+            raise Failure(f"{program.name} ends badly: {program.last_lines()}")
+    pps = statistics.median(rates[1:])
+    if pps == 0:
+        raise Failure(f"{program.name} receives nothing")
+    return Sample(pps / 1e6, foreign)
+
+
 def measure(traffic, setup, name):
-    """One sample of one program: the median second."""
     programs = {"weir": WEIR, FLOOR: FLOOR_RING, EVENT_DSW: EVENT_DSW_FORWARD,
                 TESTPMD: shutil.which(TESTPMD) or TESTPMD}
     argv = [programs[name], *eal_arguments(setup, workers=traffic.workers)]
     for vdev in traffic.vdevs:
         argv += ["--vdev", vdev]
     argv += ["--", *options(traffic, name)]
-    prompt = has_prompt(traffic, name)
-    with Program(argv, prompt) as program:
-        if prompt:
-            program.type(f"start tx_first {traffic.first}")
-        wait_rates(program, traffic, prompt, 1, START_SECONDS)
-        account = Account(setup.machine.cpus, program.process.pid)
-        rates = wait_rates(program, traffic, prompt, 1 + setup.seconds,
-                           START_SECONDS + 2 * setup.seconds)
-        foreign = account.foreign()
-        status = program.interrupt()
-        if name == "weir" and (status != 0 or
-                               not NOTHING_LOST.search(program.output())):
-            raise Failure(f"weir-testpmd ends badly: {program.last_lines()}")
-    pps = statistics.median(rates[1:])
-    if pps == 0:
-        raise Failure(f"{program.name} receives nothing")
-    return Sample(pps / 1e6, foreign)
+    start = f"start tx_first {traffic.first}"
+    return sample(argv, len(traffic.vdevs), setup,
+                  start if has_prompt(traffic, name) else None,
+                  NOTHING_LOST if name == "weir" else None)
 
 
 def cycles_per_packet(workers, setup, mpps):

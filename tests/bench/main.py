@@ -15,6 +15,7 @@ import fiber
 import figures
 import forward
 import growth
+import one_queue
 import overhead
 import page
 import park
@@ -28,7 +29,8 @@ from machine import Failure, Machine
 from scenario import Setup
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-SCENARIOS = {**forward.SCENARIOS, **overhead.SCENARIOS, **park.SCENARIOS,
+SCENARIOS = {**forward.SCENARIOS, **one_queue.SCENARIOS,
+             **overhead.SCENARIOS, **park.SCENARIOS,
              **sched_scenarios.SCENARIOS, **fiber.SCENARIOS}
 # Those that are asked for alone; a function of the arguments and say().
 OTHERS = {"instructions": costs.run, "growth": growth.run,

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from weirtest import Skip, check
+from weirtest import Skip, check, read_pcap
 from benchtest import (MACHINE, SVG, FakeMachine, QuietMachine, check_picture,
                        equal, expect_failure, report_of, run_all)
 
@@ -23,6 +23,7 @@ import forward
 import growth
 import machine
 import main as bench
+import one_queue
 import overhead
 import page
 import park
@@ -132,8 +133,8 @@ def names_stand_for_scenarios():
         ("null", "ring"), ("io", "macswap"), (1, 4, 32, 256), (1, 2))}
     equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)}
           | {"forward_ring_full", "counters_short_turns"})
-    equal(bench.scenario_names("forward_balance"), ["forward_even",
-                                                    "forward_uneven"])
+    equal(bench.scenario_names("forward_balance"), [
+        "forward_even", "forward_uneven", "one_queue_short", "one_queue_long"])
     by_default = bench.parse_arguments([]).scenarios
     check("forward_null" in by_default and "idle_fd" in by_default
           and not set(matrix) & set(by_default), "not what runs by default")
@@ -193,7 +194,7 @@ def rates_are_read_of_both_programs():
         equal(forward.received(text, 2), [0, 30])
         equal(forward.received(text, 3), [])
         equal(forward.received("", 2), [])
-        rates = forward.rates_when(forward.Traffic(("a", "b")), 1)
+        rates = forward.rates_when(2, 1)
         equal(rates(output.format(0, 0)), None)
         equal(rates(text), [30])
 
@@ -217,6 +218,23 @@ def both_programs_get_the_same_traffic():
           "no prompt to say it at")
     equal(forward.options(more, forward.FLOOR), ["8"])
     equal(forward.options(traffic, forward.EVENT_DSW), [])
+
+
+def all_have_the_same_work():
+    for steps in (100, 1000):
+        options = one_queue.options(steps, "weir")
+        equal(options[options.index("--work") + 1], str(steps))
+        for program in (one_queue.ONE_LCORE, forward.EVENT_DSW):
+            equal(one_queue.options(steps, program), [str(steps)])
+
+
+def packets_of_one_queue_are_of_many_flows():
+    with tempfile.TemporaryDirectory() as folder:
+        one_queue.write_packets(f"{folder}/in")
+        packets = read_pcap(f"{folder}/in")
+    equal({len(p) for p in packets}, {64})
+    equal((len(packets), len({p[26:38] for p in packets})),
+          (one_queue.PACKETS, one_queue.FLOWS))
 
 
 def idle_ports_come_last():
@@ -631,6 +649,8 @@ if __name__ == "__main__":
         rates_are_read_of_both_programs,
         a_second_that_is_not_whole_does_not_count,
         both_programs_get_the_same_traffic,
+        all_have_the_same_work,
+        packets_of_one_queue_are_of_many_flows,
         idle_ports_come_last,
         lcores_share_two_cpus,
         cpus_of_other_cores_come_first,

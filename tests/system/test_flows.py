@@ -163,7 +163,8 @@ def second_signal(rng):
     with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
         write_pcap(f"{folder}/in", packets)
         vdev = f"net_pcap0,rx_pcap={folder}/in,infinite_rx=1"
-        with Flows(("--work", "1000000"), (vdev,), 2, telemetry=True) as program:
+        with Flows(("--work", "1000000", "--buckets", "32"), (vdev,), 2,
+                   telemetry=True) as program:
             program.wait_started()
             with Telemetry(program) as telemetry:
                 telemetry.wait_for(
@@ -176,6 +177,16 @@ def second_signal(rng):
     check(received >= sent + dropped, f"{account}")
 
 
+def rates():
+    """They are those of ports that always have packets."""
+    with Flows(("--stats-period", "1"), TWO_NULL, 2) as program:
+        program.wait_for(
+            lambda out, err: all(any(
+                re.match(rf"port {port}: Rx-pps: [1-9]\d*, Tx-pps: [1-9]\d*$", line)
+                for line in out) for port in (0, 1)), "rates of both ports")
+        program.stop()
+
+
 def bad_input():
     for options, text in (
             (("--buckets", "0"), "--buckets 0: must be 1 to 256"),
@@ -184,6 +195,7 @@ def bad_input():
             (("--work", "-1"), "--work -1: must be 0 to 1000000"),
             (("--work", "1000001"), "--work 1000001: must be 0 to 1000000"),
             (("--work",), "--work: needs a value"),
+            (("--stats-period", "0"), "--stats-period 0: must be 1 to 3600"),
             (("--nonsense",), "--nonsense: is no option"),
             (("word",), "word: is no option")):
         with Flows(options) as program:
@@ -204,7 +216,8 @@ def help_text():
     done = subprocess.run([Flows.binary, "--", "--help"], text=True, check=False,
                           stdin=subprocess.DEVNULL, capture_output=True)
     check(done.returncode == 0, f"status {done.returncode}")
-    for text in ("usage: ", "--buckets N", "--work N", "--help"):
+    for text in ("usage: ", "--buckets N", "--work N", "--stats-period N",
+                 "--help"):
         check(text in done.stdout, f"no {text}")
 
 
@@ -217,6 +230,7 @@ def main():
                     buckets)
         tap.run(f"end under load, {workers} workers", end_under_load, workers)
     tap.run("a second signal", second_signal, rng)
+    tap.run("--stats-period", rates)
     tap.run("bad input", bad_input)
     tap.run("help", help_text)
     tap.finish()

@@ -2,31 +2,38 @@
 
 /*
  * Packets between ports through DPDK's distributed software event device, which moves
- * flows from a busy lcore to one that is less so: what `forward_even` and
- * `forward_uneven` do, on the same lcores and ports.
+ * flows from a busy lcore to one that is less so: what `forward_even`, `forward_uneven`
+ * and `one_queue_*` do, on the same lcores and ports.
  *
- *	event_dsw_forward [EAL options]
+ *	event_dsw_forward [EAL options] -- [STEPS]
  *
  * Ports go in pairs. Each worker lcore receives from its share of them, as it does in
- * testpmd, and gives what it received to the device; what the device gives it, it swaps
- * the addresses of and sends. A port's packets are one flow, so they stay in order. Prints
+ * testpmd, and gives what it received to the device; of what the device gives it, it
+ * swaps the addresses and sends it. A port's packets are one flow, so they stay in order.
+ * With STEPS a packet takes so many instead, and flows are those of UDP in IPv4. Prints
  * the ports' rates each second until it is interrupted.
  */
 
+#include <string.h>
+
 #include <rte_eal.h>
 #include <rte_ether.h>
+#include <rte_jhash.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
 #include "event_device.h"
 #include "lcores.h"
 #include "ports.h"
+#include "work.h"
 
 #define MOST_PORTS 32
 #define MOST_BURST 64 /* 32 and 128 are as fast */
 
 static uint8_t device;
 static uint16_t nb_ports;
+static unsigned int steps;
+static bool works;
 
 /* What the device did not take yet: nothing is received before it has. */
 struct pending {
@@ -49,6 +56,17 @@ struct lcore {
 
 static struct lcore lcores[RTE_MAX_LCORE];
 
+/* Addresses and ports, which lie side by side. */
+static uint32_t
+flow_of(const struct rte_mbuf *pkt)
+{
+	uint32_t words[3];
+
+	memcpy(words, rte_pktmbuf_mtod_offset(pkt, const void *, 26),
+	       sizeof(words));
+	return rte_jhash_32b(words, RTE_DIM(words), 0);
+}
+
 static void
 receive(struct pending *p, uint16_t port)
 {
@@ -61,7 +79,7 @@ receive(struct pending *p, uint16_t port)
 		p->events[i].event = 0;
 		p->events[i].op = RTE_EVENT_OP_NEW;
 		p->events[i].sched_type = RTE_SCHED_TYPE_ATOMIC;
-		p->events[i].flow_id = port;
+		p->events[i].flow_id = works ? flow_of(pkts[i]) : port;
 		p->events[i].mbuf = pkts[i];
 	}
 }
@@ -94,15 +112,6 @@ swap_addresses(struct rte_mbuf *pkt)
 }
 
 static void
-send_batch(const struct lcore *l, uint16_t port, struct batch *batch)
-{
-	uint16_t sent = rte_eth_tx_burst(port, l->port, batch->pkts, batch->n);
-
-	rte_pktmbuf_free_bulk(batch->pkts + sent, batch->n - sent);
-	batch->n = 0;
-}
-
-static void
 take(struct lcore *l)
 {
 	struct rte_event events[MOST_BURST];
@@ -115,13 +124,19 @@ take(struct lcore *l)
 		if (i + 1 < n)
 			rte_prefetch0(
 				rte_pktmbuf_mtod(events[i + 1].mbuf, void *));
-		swap_addresses(events[i].mbuf);
-		batch = &l->batches[events[i].flow_id ^ 1];
+		if (works)
+			work_on(steps);
+		else
+			swap_addresses(events[i].mbuf);
+		batch = &l->batches[partner(events[i].mbuf->port, nb_ports)];
 		batch->pkts[batch->n++] = events[i].mbuf;
 	}
-	for (i = 0; n > 0 && i < nb_ports; i++)
-		if (l->batches[i].n > 0)
-			send_batch(l, i, &l->batches[i]);
+	for (i = 0; n > 0 && i < nb_ports; i++) {
+		batch = &l->batches[i];
+		if (batch->n > 0)
+			send_all(i, l->port, batch->pkts, batch->n);
+		batch->n = 0;
+	}
 }
 
 static int
@@ -145,16 +160,19 @@ main(int argc, char **argv)
 	struct rte_mempool *pool;
 	uint8_t n = 0;
 	uint16_t port;
+	int used;
 
-	must(rte_eal_init(argc, argv), "EAL");
+	used = rte_eal_init(argc, argv);
+	must(used, "EAL");
+	works = argc - used == 2;
+	if (works)
+		steps = (unsigned int)atoi(argv[used + 1]);
 	workers = rte_lcore_count() - 1;
 	nb_ports = rte_eth_dev_count_avail();
-	if (workers == 0 || nb_ports == 0 || nb_ports % 2 != 0 ||
-	    nb_ports > MOST_PORTS)
-		rte_exit(EXIT_FAILURE,
-			 "no worker lcore, or ports of no pairs\n");
+	if (workers == 0 || nb_ports == 0 || nb_ports > MOST_PORTS)
+		rte_exit(EXIT_FAILURE, "no worker lcore, or no port\n");
 	signal(SIGINT, interrupt);
-	pool = make_pool(nb_ports * (2 * DESCRIPTORS + 1024));
+	pool = make_pool(nb_ports * PORT_MBUFS + MOST_EVENTS);
 	for (port = 0; port < nb_ports; port++)
 		start_port(port, pool, (uint16_t)workers);
 	device = event_device_start((uint8_t)workers, MOST_BURST);

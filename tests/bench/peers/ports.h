@@ -20,6 +20,7 @@
 #define BURST 32
 #define DESCRIPTORS 1024
 #define CACHE 256
+#define PORT_MBUFS (2 * DESCRIPTORS + 1024) /* what a port needs */
 
 static atomic_bool interrupted;
 
@@ -55,13 +56,32 @@ make_pool(unsigned int mbufs)
 	return pool;
 }
 
-/* With one queue to receive from. */
+/* Ports go in pairs; one that is alone is its own. */
+static inline uint16_t
+partner(uint16_t port, uint16_t ports)
+{
+	return (port ^ 1) < ports ? port ^ 1 : port;
+}
+
+/* What the port does not take is dropped. */
+static inline void
+send_all(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t sent = rte_eth_tx_burst(port, queue, pkts, n);
+
+	rte_pktmbuf_free_bulk(pkts + sent, n - sent);
+}
+
+/* With one queue to receive from, and as many to send as it can have. */
 static inline void
 start_port(uint16_t port, struct rte_mempool *pool, uint16_t tx_queues)
 {
 	const struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
 	uint16_t i;
 
+	must(rte_eth_dev_info_get(port, &info), "info");
+	tx_queues = RTE_MIN(tx_queues, info.max_tx_queues);
 	must(rte_eth_dev_configure(port, 1, tx_queues, &conf), "configure");
 	must(rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, NULL,
 				    pool),
