@@ -13,7 +13,7 @@ read_port(const struct flows_port *port)
 {
 	struct rte_eth_stats stats = { 0 };
 
-	/* Where it is gone there is nothing. */
+	/* Of a port that is gone: nothing. */
 	rte_eth_stats_get(port->port.id, &stats);
 	return (struct flows_reading){ stats.ipackets, stats.opackets,
 				       rte_rdtsc() };
@@ -34,7 +34,7 @@ rates_print(struct flows_port *port)
 	double s = (double)(now.tsc - before.tsc) / (double)rte_get_tsc_hz();
 
 	port->reading = now;
-	/* Nor does what was counted before come back. */
+	/* It has gone meanwhile. */
 	if (now.received < before.received || now.sent < before.sent)
 		return;
 	printf("port %u: Rx-pps: %.0f, Tx-pps: %.0f\n", port->port.id,
