@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "flows.h"
+#include "work.h"
 
 struct bucket {
 	struct weir_place place;
@@ -13,24 +14,6 @@ struct bucket {
 	unsigned int sent;
 	struct rte_mbuf *pkts[FLOWS_BURST];
 };
-
-/*
- * Stands for what a program does with a packet: xorshift steps (Marsaglia, 2003), each of
- * which waits for the one before.
- */
-static void
-work_on(unsigned int steps)
-{
-	uint64_t x = UINT64_C(88172645463325252);
-
-	for (; steps > 0; steps--) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-	}
-	/* Used, for all that compilers know. */
-	__asm__ volatile("" : : "r"(x));
-}
 
 static int
 bucket_poll(struct weir_context *ctx, void *state)

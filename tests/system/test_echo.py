@@ -17,8 +17,8 @@ import time
 
 from netns import (drain, ip, lack_of_namespaces, lack_of_taps,
                    made_namespace, quiet_namespace, socket_in)
-from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, Problem, Skip, Tap,
-                      Testpmd, check, check_eal_help_on_full_disk, seed)
+from weirtest import (BAD_FILE, CLOSED, FULL_DISK, NO_SPACE, Problem, SmallProgram,
+                      Skip, Tap, Testpmd, check, check_eal_help_on_full_disk, seed)
 
 IP, CLIENT = "10.0.0.1", "10.0.0.2"
 MAC, CLIENT_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -46,16 +46,8 @@ print(back - len(select.select([server], [], [], 0)[0]))
 DATAGRAMS = 206
 
 
-class Echo(Testpmd):
+class Echo(SmallProgram):
     """A running weir-echo."""
-
-    def wait_started(self):
-        self.wait_line("started on")
-
-    def stop(self, number=signal.SIGINT, status=0):
-        self.process.send_signal(number)
-        self.wait_end(status)
-        return self.account()
 
     def account(self):
         """Of the first port: received, answered."""

@@ -14,11 +14,12 @@ import subprocess
 import tempfile
 import time
 
-from weirtest import (TWO_NULL, Tap, Telemetry, Testpmd, check, read_pcap, seed,
-                      write_pcap)
+from weirtest import (TWO_NULL, SmallProgram, Tap, Telemetry, check, read_pcap,
+                      seed, write_pcap)
 
 SECONDS = 30
 PACKETS = 4000
+TWICE_RUNS = 10
 FLOWS = 60
 IPV4, IPV6, VLAN, OTHER = 0x0800, 0x86dd, 0x8100, 0x88b5
 TCP, UDP, GRE = 6, 17, 47
@@ -26,16 +27,8 @@ MORE = 0x2000  # fragments behind this one, in IPv4
 ACCOUNT = re.compile(r"port (\d+): received (\d+), sent (\d+), dropped (\d+)$")
 
 
-class Flows(Testpmd):
+class Flows(SmallProgram):
     """A running weir-flows."""
-
-    def wait_started(self):
-        self.wait_line("started on")
-
-    def stop(self, number=signal.SIGINT, status=0):
-        self.process.send_signal(number)
-        self.wait_end(status)
-        return self.account()
 
     def account(self):
         """{port: (received, sent, dropped)}"""
@@ -157,9 +150,8 @@ def takes_signals(program, number):
         time.sleep(0.01)
 
 
-def second_signal(rng):
-    """It ends at once, with packets in all of its channels and tasks."""
-    packets, _ = make_traffic(rng)
+def signalled_twice(packets):
+    """Its account."""
     with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
         write_pcap(f"{folder}/in", packets)
         vdev = f"net_pcap0,rx_pcap={folder}/in,infinite_rx=1"
@@ -172,9 +164,18 @@ def second_signal(rng):
                     "packets for the buckets")
             program.process.send_signal(signal.SIGTERM)
             takes_signals(program, signal.SIGTERM)
-            account = program.stop()
-    received, sent, dropped = account[0]
-    check(received >= sent + dropped, f"{account}")
+            return program.stop()[0]
+
+
+def second_signal(rng):
+    """It ends at once, with packets in channels and tasks; unless they are sent before
+    it comes, as they may be in some runs."""
+    packets, _ = make_traffic(rng)
+    for _ in range(TWICE_RUNS):
+        received, sent, dropped = signalled_twice(packets)
+        if received > sent + dropped:
+            return
+    check(False, f"all are sent, in {TWICE_RUNS} runs")
 
 
 def rates():

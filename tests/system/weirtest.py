@@ -279,6 +279,18 @@ class Testpmd:
         return found
 
 
+class SmallProgram(Testpmd):
+    """A running program with an account of its own, which account() reads."""
+
+    def wait_started(self):
+        self.wait_line("started on")
+
+    def stop(self, number=signal.SIGINT, status=0):
+        self.process.send_signal(number)
+        self.wait_end(status)
+        return self.account()
+
+
 class Telemetry:
     """A connection to one that has it. Use as a context manager."""
 

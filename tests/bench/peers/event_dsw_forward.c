@@ -25,7 +25,8 @@
 #include "event_device.h"
 #include "lcores.h"
 #include "ports.h"
-#include "work.h"
+/* The same work. */
+#include "../../../apps/flows/work.h"
 
 #define MOST_PORTS 32
 #define MOST_BURST 64 /* 32 and 128 are as fast */

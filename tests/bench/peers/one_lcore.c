@@ -15,7 +15,8 @@
 
 #include "lcores.h"
 #include "ports.h"
-#include "work.h"
+/* The same work. */
+#include "../../../apps/flows/work.h"
 
 static uint16_t nb_ports;
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#ifndef PEERS_WORK_H
-#define PEERS_WORK_H
+#ifndef FLOWS_WORK_H
+#define FLOWS_WORK_H
 
 #include <stdint.h>
 
-/* As in weir-flows: steps of xorshift64. */
+/*
+ * Stands for what a program does with a packet: xorshift steps (Marsaglia, 2003), each of
+ * which waits for the one before.
+ */
 static inline void
 work_on(unsigned int steps)
 {
@@ -16,6 +19,7 @@ work_on(unsigned int steps)
 		x ^= x >> 7;
 		x ^= x << 17;
 	}
+	/* Used, for all that compilers know. */
 	__asm__ volatile("" : : "r"(x));
 }
 
