@@ -18,33 +18,38 @@
 #define PORTS_BYTES 4
 #define ADDRESSES_MAX (2 * 16)
 
-/*
- * Of n bytes there, and what is before; the latter alone where the packet ends sooner.
- * They are copied, since rte_jhash() wants words that are aligned.
- */
-static uint32_t
-hash_at(const struct rte_mbuf *m, uint32_t at, uint32_t n, uint32_t before)
+/* What of a packet is hashed: at most the addresses of IPv6, and ports. */
+struct key {
+	uint32_t words[(ADDRESSES_MAX + PORTS_BYTES) / sizeof(uint32_t)];
+	uint32_t n;
+};
+
+/* Copies n bytes of the packet, unless it ends sooner. */
+static void
+take(struct key *key, const struct rte_mbuf *m, uint32_t at, uint32_t n)
 {
-	uint32_t words[ADDRESSES_MAX / sizeof(uint32_t)];
-	const void *bytes = rte_pktmbuf_read(m, at, n, words);
+	void *to = &key->words[key->n];
+	const void *bytes = rte_pktmbuf_read(m, at, n, to);
 
 	if (bytes == NULL)
-		return before;
-	if (bytes != words)
-		memcpy(words, bytes, n);
-	return rte_jhash(words, n, before);
+		return;
+	if (bytes != to)
+		memcpy(to, bytes, n);
+	key->n += n / sizeof(uint32_t);
 }
 
-static uint32_t
-hash_addresses(const struct rte_mbuf *m, uint32_t ptype, uint32_t l3)
+static void
+take_addresses(struct key *key, const struct rte_mbuf *m, uint32_t ptype,
+	       uint32_t l3)
 {
 	if (RTE_ETH_IS_IPV4_HDR(ptype))
-		return hash_at(m, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
-			       2 * sizeof(uint32_t), 0);
-	if (RTE_ETH_IS_IPV6_HDR(ptype))
-		return hash_at(m, l3 + offsetof(struct rte_ipv6_hdr, src_addr),
-			       ADDRESSES_MAX, 0);
-	return hash_at(m, 0, 2 * RTE_ETHER_ADDR_LEN, 0);
+		take(key, m, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
+		     2 * sizeof(uint32_t));
+	else if (RTE_ETH_IS_IPV6_HDR(ptype))
+		take(key, m, l3 + offsetof(struct rte_ipv6_hdr, src_addr),
+		     ADDRESSES_MAX);
+	else
+		take(key, m, 0, 2 * RTE_ETHER_ADDR_LEN);
 }
 
 static bool
@@ -60,7 +65,8 @@ uint32_t
 flow_hash(const struct rte_mbuf *m)
 {
 	struct rte_net_hdr_lens lens = { 0 };
-	uint32_t ptype, hash;
+	struct key key;
+	uint32_t ptype;
 
 	/* The NIC knows. */
 	if (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
@@ -68,8 +74,9 @@ flow_hash(const struct rte_mbuf *m)
 	ptype = rte_net_get_ptype(m, &lens,
 				  RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |
 					  RTE_PTYPE_L4_MASK);
-	hash = hash_addresses(m, ptype, lens.l2_len);
+	key.n = 0;
+	take_addresses(&key, m, ptype, lens.l2_len);
 	if (has_ports(ptype))
-		hash = hash_at(m, lens.l2_len + lens.l3_len, PORTS_BYTES, hash);
-	return hash;
+		take(&key, m, lens.l2_len + lens.l3_len, PORTS_BYTES);
+	return rte_jhash_32b(key.words, key.n, 0);
 }

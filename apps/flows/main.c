@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * weir-flows [EAL options] -- [--buckets N] [--work N] [--stats-period S]
+ * weir-flows [EAL options] -- [--schedule atomic|ordered] [--buckets N] [--work N]
+ *            [--stats-period S]
  *
  * Forwards between the ports of each pair, or back out of one that has none, until
  * SIGINT, SIGTERM or SIGHUP, or until nothing receives any more; sends what it has then,
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_errno.h>
@@ -29,6 +31,14 @@ const char program_name[] = "weir-flows";
 #define LOOKS_PER_S 10
 #define FINISH_PERIOD_NS 10000000
 #define BUCKETS_PER_WORKER 2u
+/*
+ * Packets in front of the buckets. Smaller: those of a worker that is through with its
+ * own are empty before more comes. Larger: more of them wait.
+ */
+#define WAITING_PER_WORKER 512u
+#define CAPACITY_MIN 64u
+/* Smaller: workers wait for bursts. Larger: more packets fill the caches. */
+#define BURSTS_PER_WORKER 4u
 #define WORK_MAX 1000000u
 #define STATS_PERIOD_MAX 3600u
 
@@ -53,9 +63,13 @@ static void
 print_help(const char *program)
 {
 	printf("usage: %s [EAL options] -- [options]\n\n"
+	       "  --schedule S      atomic: each flow in order, on one worker "
+	       "at a time;\n"
+	       "                    ordered: all in order, on several at once; "
+	       "default atomic\n"
 	       "  --buckets N       tasks that a port's flows are spread over, "
 	       "1 to %u;\n"
-	       "                    default: %u for each worker\n"
+	       "                    if atomic; default: %u for each worker\n"
 	       "  --work N          steps that a packet takes in its task, up "
 	       "to %u;\n"
 	       "                    default 0\n"
@@ -63,8 +77,7 @@ print_help(const char *program)
 	       "each N\n"
 	       "                    seconds, 1 to %u; default: never\n"
 	       "  --help            this text\n\n"
-	       "Ports forward in pairs, each flow in order, until SIGINT, "
-	       "SIGTERM or SIGHUP.\n"
+	       "Ports forward in pairs, until SIGINT, SIGTERM or SIGHUP.\n"
 	       "What has been received is sent then, unless another of them "
 	       "comes.\n"
 	       "Without hugepages: --no-huge -m 512 among the EAL options.\n",
@@ -73,9 +86,25 @@ print_help(const char *program)
 }
 
 static int
+parse_schedule(const char *value)
+{
+	if (strcmp(value, "atomic") == 0)
+		options.schedule = FLOWS_ATOMIC;
+	else if (strcmp(value, "ordered") == 0)
+		options.schedule = FLOWS_ORDERED;
+	else
+		return REFUSE(STATUS_USAGE,
+			      "--schedule %s: must be atomic or ordered",
+			      value);
+	return 0;
+}
+
+static int
 parse_option(int option, const char *value)
 {
 	switch (option) {
+	case 'o':
+		return parse_schedule(value);
 	case 'b':
 		return parse_number("buckets", value, 1, FLOWS_BUCKETS_MAX,
 				    &options.nb_buckets);
@@ -95,12 +124,24 @@ open_ports(unsigned int nb_workers)
 	RTE_ETH_FOREACH_DEV(id) {
 		/* Counted before, so that what it got goes back. */
 		if (plain_port_open(&ports[nb_ports++].port, id, nb_workers,
-				    FLOWS_MBUFS(options.nb_buckets)) < 0)
+				    flows_mbufs(&options)) < 0)
 			return STATUS_FAILED;
 	}
 	if (nb_ports == 0)
 		return REFUSE(STATUS_FAILED, "no port: see --vdev and -a");
 	return 0;
+}
+
+static void
+complete_options(unsigned int nb_workers)
+{
+	if (options.nb_buckets == 0)
+		options.nb_buckets = RTE_MIN(BUCKETS_PER_WORKER * nb_workers,
+					     FLOWS_BUCKETS_MAX);
+	options.capacity =
+		RTE_MAX(WAITING_PER_WORKER * nb_workers / options.nb_buckets,
+			CAPACITY_MIN);
+	options.nb_bursts = BURSTS_PER_WORKER * nb_workers;
 }
 
 static int
@@ -109,9 +150,7 @@ start(struct weir_runtime *rt)
 	unsigned int nb_workers = weir_runtime_nb_workers(rt), i;
 	int rc;
 
-	if (options.nb_buckets == 0)
-		options.nb_buckets = RTE_MIN(BUCKETS_PER_WORKER * nb_workers,
-					     FLOWS_BUCKETS_MAX);
+	complete_options(nb_workers);
 	rc = open_ports(nb_workers);
 	for (i = 0; i < nb_ports && rc == 0; i++)
 		if (plain_port_attach(&ports[i].port, rt, i % nb_workers,
@@ -124,11 +163,11 @@ start(struct weir_runtime *rt)
 
 /* Waits for the end of what receives, and says why if it was not told to end. */
 static int
-await_spread(struct flows_port *port)
+await_first(struct flows_port *port)
 {
-	int outcome = weir_join_wait(port->spread, NULL);
+	int outcome = weir_join_wait(port->first, NULL);
 
-	port->spread = NULL;
+	port->first = NULL;
 	if (outcome == -ESHUTDOWN || outcome == -ECANCELED)
 		return 0;
 	return REFUSE(STATUS_FAILED, "port %u: receives no more (%s)",
@@ -139,8 +178,8 @@ await_spread(struct flows_port *port)
 static bool
 has_ended(struct flows_port *port)
 {
-	if (weir_join_ended(port->spread)) {
-		await_spread(port);
+	if (weir_join_ended(port->first)) {
+		await_first(port);
 		return true;
 	}
 	plain_port_watch(&port->port);
@@ -172,7 +211,7 @@ serve(const sigset_t *signals)
 		    ++looks % (options.stats_period * LOOKS_PER_S) == 0)
 			print_rates();
 		for (i = 0; i < nb_ports; i++) {
-			if (ports[i].spread == NULL || !has_ended(&ports[i]))
+			if (ports[i].first == NULL || !has_ended(&ports[i]))
 				continue;
 			rc = STATUS_FAILED;
 			left--;
@@ -187,7 +226,7 @@ all_sent(void)
 	unsigned int i;
 
 	for (i = 0; i < nb_ports; i++)
-		if (ports[i].out != NULL && !weir_join_ended(ports[i].out))
+		if (ports[i].last != NULL && !weir_join_ended(ports[i].last))
 			return false;
 	return true;
 }
@@ -201,7 +240,7 @@ finish(const sigset_t *signals)
 
 	/* The others end behind these, from first to last. */
 	for (i = 0; i < nb_ports; i++)
-		if (ports[i].spread != NULL)
+		if (ports[i].first != NULL)
 			weir_source_close(weir_rxq_source(ports[i].port.rxq),
 					  ESHUTDOWN);
 	while (!all_sent() && sigtimedwait(signals, NULL, &period) < 0)
@@ -216,9 +255,9 @@ await_all(void)
 	int rc = 0;
 
 	for (i = 0; i < nb_ports; i++) {
-		if (ports[i].spread != NULL && await_spread(&ports[i]) != 0)
+		if (ports[i].first != NULL && await_first(&ports[i]) != 0)
 			rc = STATUS_FAILED;
-		weir_join_detach(ports[i].out);
+		weir_join_detach(ports[i].last);
 	}
 	return rc;
 }
@@ -239,20 +278,35 @@ report(void)
 	return left > 0 ? STATUS_FAILED : 0;
 }
 
+static void
+print_started(void)
+{
+	const bool ordered = options.schedule == FLOWS_ORDERED;
+
+	printf("weir-flows: started on %u ports, %u %s each\n", nb_ports,
+	       ordered ? options.nb_bursts : options.nb_buckets,
+	       ordered ? "bursts" : "buckets");
+	fflush(stdout);
+}
+
 static int
 run(const sigset_t *signals)
 {
+	struct weir_options runtime_options;
 	struct weir_runtime *rt;
 	int rc, ended, reported;
 
-	rt = weir_runtime_create(NULL);
+	if (options.schedule == FLOWS_ORDERED && options.nb_buckets > 0)
+		return REFUSE(STATUS_USAGE, "--buckets %u: only if atomic",
+			      options.nb_buckets);
+	weir_options_init(&runtime_options);
+	runtime_options.budget = FLOWS_BUDGET;
+	rt = weir_runtime_create(&runtime_options);
 	if (rt == NULL)
 		return STATUS_FAILED;
 	rc = start(rt);
 	if (rc == 0) {
-		printf("weir-flows: started on %u ports, %u buckets each\n",
-		       nb_ports, options.nb_buckets);
-		fflush(stdout);
+		print_started();
 		rc = serve(signals);
 	}
 	finish(signals);
@@ -271,6 +325,7 @@ main(int argc, char **argv)
 	static const struct option names[] = {
 		{ "buckets", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "schedule", required_argument, NULL, 'o' },
 		{ "stats-period", required_argument, NULL, 's' },
 		{ "work", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 },

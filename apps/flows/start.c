@@ -18,18 +18,35 @@ refuse(const struct flows_port *port)
 	return rc;
 }
 
+unsigned int
+flows_mbufs(const struct flows_options *o)
+{
+	/* In the channel, in the hands of who sends into it, and of who receives. */
+	if (o->schedule == FLOWS_ORDERED)
+		return (o->nb_bursts + 2) * FLOWS_ORDERED_BURST;
+	return o->nb_buckets * (o->capacity + FLOWS_BURST) + 3 * FLOWS_BURST +
+	       FLOWS_OUT_CAPACITY;
+}
+
 static void
 drop_packet(void *value)
 {
 	rte_pktmbuf_free(*(struct rte_mbuf **)value);
 }
 
-static int
-make_channel(size_t capacity, struct weir_sender **sender,
-	     struct weir_receiver **receiver)
+static void
+drop_handle(void *value)
 {
-	int rc = weir_channel_create(capacity, sizeof(struct rte_mbuf *),
-				     drop_packet, sender, receiver);
+	weir_join_detach(*(struct weir_join **)value);
+}
+
+/* Of pointers. */
+static int
+make_channel(size_t capacity, void (*drop)(void *value),
+	     struct weir_sender **sender, struct weir_receiver **receiver)
+{
+	int rc = weir_channel_create(capacity, sizeof(void *), drop, sender,
+				     receiver);
 
 	rte_errno = -rc;
 	return rc;
@@ -47,15 +64,20 @@ attr_of(struct weir_runtime *rt, unsigned int port)
 }
 
 static int
-start_out(struct weir_runtime *rt, struct flows_port *port,
-	  const struct weir_spawn_attr *attr)
+start_last(struct weir_runtime *rt, struct flows_port *port,
+	   const struct flows_options *options,
+	   const struct weir_spawn_attr *attr)
 {
+	const bool ordered = options->schedule == FLOWS_ORDERED;
 	struct weir_receiver *from;
 
-	if (make_channel(FLOWS_OUT_CAPACITY, &port->to_out, &from) < 0)
+	if (make_channel(ordered ? options->nb_bursts : FLOWS_OUT_CAPACITY,
+			 ordered ? drop_handle : drop_packet, &port->to_last,
+			 &from) < 0)
 		return refuse(port);
-	port->out = out_spawn(rt, port, from, attr);
-	if (port->out != NULL)
+	port->last = ordered ? merge_spawn(rt, port, from, attr) :
+			       out_spawn(rt, port, from, attr);
+	if (port->last != NULL)
 		return 0;
 	weir_receiver_drop(from);
 	return refuse(port);
@@ -64,20 +86,20 @@ start_out(struct weir_runtime *rt, struct flows_port *port,
 /* The last one of the port's. */
 static int
 start_bucket(struct weir_runtime *rt, struct flows_port *port,
-	     struct weir_sender *to_out, unsigned int work,
+	     struct weir_sender *to_out, const struct flows_options *options,
 	     const struct weir_spawn_attr *attr)
 {
 	struct weir_receiver *from;
 	struct weir_sender *to;
 	int rc;
 
-	rc = make_channel(FLOWS_BUCKET_CAPACITY,
+	rc = make_channel(options->capacity, drop_packet,
 			  &port->buckets[port->nb_buckets], &from);
 	if (rc < 0)
 		return rc;
 	port->nb_buckets++;
 	to = weir_sender_clone(to_out);
-	rc = bucket_spawn(rt, from, to, work, attr);
+	rc = bucket_spawn(rt, from, to, options->work, attr);
 	if (rc == 0)
 		return 0;
 	weir_receiver_drop(from);
@@ -102,10 +124,10 @@ start_spread(struct weir_runtime *rt, struct flows_port *port,
 	int rc = 0;
 
 	while (rc == 0 && port->nb_buckets < options->nb_buckets)
-		rc = start_bucket(rt, port, to_out, options->work, attr);
+		rc = start_bucket(rt, port, to_out, options, attr);
 	if (rc == 0)
-		port->spread = spread_spawn(rt, port, attr);
-	if (port->spread != NULL)
+		port->first = spread_spawn(rt, port, attr);
+	if (port->first != NULL)
 		return 0;
 	rc = refuse(port);
 	drop_buckets(port);
@@ -113,7 +135,24 @@ start_spread(struct weir_runtime *rt, struct flows_port *port,
 }
 
 static int
-start_outs(struct weir_runtime *rt, struct flows_port *ports, unsigned int n)
+start_split(struct weir_runtime *rt, struct flows_port *port,
+	    struct weir_sender *to_merge, unsigned int work,
+	    const struct weir_spawn_attr *attr)
+{
+	struct weir_sender *to = weir_sender_clone(to_merge);
+	int rc;
+
+	port->first = split_spawn(rt, port, to, work, attr);
+	if (port->first != NULL)
+		return 0;
+	rc = refuse(port);
+	weir_sender_drop(to);
+	return rc;
+}
+
+static int
+start_all_last(struct weir_runtime *rt, struct flows_port *ports,
+	       unsigned int n, const struct flows_options *options)
 {
 	struct weir_spawn_attr attr;
 	unsigned int i;
@@ -121,14 +160,14 @@ start_outs(struct weir_runtime *rt, struct flows_port *ports, unsigned int n)
 
 	for (i = 0; i < n && rc == 0; i++) {
 		attr = attr_of(rt, i);
-		rc = start_out(rt, &ports[i], &attr);
+		rc = start_last(rt, &ports[i], options, &attr);
 	}
 	return rc;
 }
 
 static int
-start_spreads(struct weir_runtime *rt, struct flows_port *ports, unsigned int n,
-	      const struct flows_options *options)
+start_all_first(struct weir_runtime *rt, struct flows_port *ports,
+		unsigned int n, const struct flows_options *options)
 {
 	struct weir_spawn_attr attr;
 	unsigned int i, to;
@@ -137,8 +176,11 @@ start_spreads(struct weir_runtime *rt, struct flows_port *ports, unsigned int n,
 	for (i = 0; i < n && rc == 0; i++) {
 		attr = attr_of(rt, i);
 		to = (i ^ 1) < n ? i ^ 1 : i;
-		rc = start_spread(rt, &ports[i], ports[to].to_out, options,
-				  &attr);
+		rc = options->schedule == FLOWS_ORDERED ?
+			     start_split(rt, &ports[i], ports[to].to_last,
+					 options->work, &attr) :
+			     start_spread(rt, &ports[i], ports[to].to_last,
+					  options, &attr);
 	}
 	return rc;
 }
@@ -150,11 +192,11 @@ flows_start(struct weir_runtime *rt, struct flows_port *ports, unsigned int n,
 	unsigned int i;
 	int rc;
 
-	rc = start_outs(rt, ports, n);
+	rc = start_all_last(rt, ports, n, options);
 	if (rc == 0)
-		rc = start_spreads(rt, ports, n, options);
-	/* The buckets have theirs, with the last of which an out ends. */
+		rc = start_all_first(rt, ports, n, options);
+	/* Others have theirs, with the last of which those end. */
 	for (i = 0; i < n; i++)
-		weir_sender_drop(ports[i].to_out);
+		weir_sender_drop(ports[i].to_last);
 	return rc;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """one_queue_*: all packets come to one queue, and there is something to be done with
 each. weir-flows on two workers, beside a program that leaves the queue to one lcore and
-one that gives packets to an event device.
+one that gives packets to an event device, as atomic flows: event_dsw knows no ordered
+ones.
 
 The packets are those of a file, again and again: of many flows, in UDP, 64 bytes each.
 """
@@ -42,28 +43,30 @@ def write_packets(path):
             f.write(struct.pack("<IIII", 0, 0, len(data), len(data)) + data)
 
 
-def options(steps, name):
+def options(steps, schedule, name):
     """What a program is given behind EAL's options."""
     if name == "weir":
-        return ["--work", str(steps), "--stats-period", "1"]
+        return ["--schedule", schedule, "--work", str(steps), "--stats-period",
+                "1"]
     return [str(steps)]
 
 
-def measure(steps, setup, name):
+def measure(steps, schedule, setup, name):
     with tempfile.TemporaryDirectory(prefix="weir-bench-") as folder:
         write_packets(f"{folder}/in.pcap")
         # The second is there to be sent to, by as many queues as are wanted.
         argv = [PROGRAMS[name], *forward.eal_arguments(setup, workers=2),
                 "--vdev", f"net_pcap0,rx_pcap={folder}/in.pcap,infinite_rx=1",
-                "--vdev", "net_null0,no-rx=1", "--", *options(steps, name)]
+                "--vdev", "net_null0,no-rx=1", "--",
+                *options(steps, schedule, name)]
         return forward.sample(argv, 2, setup,
                               clean=NOTHING_LEFT if name == "weir" else None)
 
 
-def scenario(about, steps, goal):
+def scenario(about, steps, goal=None, schedule="atomic"):
     return Scenario(
         about=about, workers=2, unit="Mpps", higher_is_better=True,
-        measure=functools.partial(measure, steps),
+        measure=functools.partial(measure, steps, schedule),
         peers=[Peer(ONE_LCORE, None, goal, True),
                Peer(forward.EVENT_DSW, None, None, True)],
         group=forward.BALANCE)
@@ -72,6 +75,9 @@ def scenario(about, steps, goal):
 SCENARIOS = {
     "one_queue_short": scenario(
         "packets of one queue that take 100 xorshift steps each, in two workers",
-        100, None),
+        100),
     "one_queue_long": scenario("the same with 1,000 steps", 1000, 1.80),
+    "one_queue_ordered": scenario(
+        "100 steps, and all packets in order, not only those of a flow", 100,
+        schedule="ordered"),
 }

@@ -134,7 +134,8 @@ def names_stand_for_scenarios():
     equal(set(matrix), wanted | {f"forward_queues_{n}" for n in (1, 8, 64)}
           | {"forward_ring_full", "counters_short_turns"})
     equal(bench.scenario_names("forward_balance"), [
-        "forward_even", "forward_uneven", "one_queue_short", "one_queue_long"])
+        "forward_even", "forward_uneven", "one_queue_short", "one_queue_long",
+        "one_queue_ordered"])
     by_default = bench.parse_arguments([]).scenarios
     check("forward_null" in by_default and "idle_fd" in by_default
           and not set(matrix) & set(by_default), "not what runs by default")
@@ -221,11 +222,12 @@ def both_programs_get_the_same_traffic():
 
 
 def all_have_the_same_work():
-    for steps in (100, 1000):
-        options = one_queue.options(steps, "weir")
+    for steps, schedule in itertools.product((100, 1000), ("atomic", "ordered")):
+        options = one_queue.options(steps, schedule, "weir")
         equal(options[options.index("--work") + 1], str(steps))
+        equal(options[options.index("--schedule") + 1], schedule)
         for program in (one_queue.ONE_LCORE, forward.EVENT_DSW):
-            equal(one_queue.options(steps, program), [str(steps)])
+            equal(one_queue.options(steps, schedule, program), [str(steps)])
 
 
 def packets_of_one_queue_are_of_many_flows():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """weir-flows: one queue's packets through many tasks. None is lost, and a flow's come
-in their order.
+in their order; where tasks work on bursts, all do.
 
 Usage: test_flows.py WEIR_FLOWS
 """
@@ -19,11 +19,13 @@ from weirtest import (TWO_NULL, SmallProgram, Tap, Telemetry, check, read_pcap,
 
 SECONDS = 30
 PACKETS = 4000
+REPEATED = 500
 TWICE_RUNS = 10
 FLOWS = 60
 IPV4, IPV6, VLAN, OTHER = 0x0800, 0x86dd, 0x8100, 0x88b5
 TCP, UDP, GRE = 6, 17, 47
 MORE = 0x2000  # fragments behind this one, in IPv4
+ORDERED = ("--schedule", "ordered")
 ACCOUNT = re.compile(r"port (\d+): received (\d+), sent (\d+), dropped (\d+)$")
 
 
@@ -97,6 +99,31 @@ def by_flow(packets, flows):
     return found
 
 
+def wait_received(telemetry):
+    telemetry.wait_for(
+        lambda: telemetry.ask("/ethdev/stats,0")["ipackets"] == PACKETS,
+        "end of the file")
+
+
+def order_of_all(rng, workers):
+    packets, _ = make_traffic(rng)
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        write_pcap(f"{folder}/in", packets)
+        vdev = f"net_pcap0,rx_pcap={folder}/in,tx_pcap={folder}/out"
+        with Flows((*ORDERED, "--work", "100"), (vdev,), workers,
+                   telemetry=True) as program:
+            program.wait_started()
+            with Telemetry(program) as telemetry:
+                wait_received(telemetry)
+                spawned = sum(telemetry.ask(f"/weir/worker,weir,{i}")["spawned"]
+                              for i in range(workers))
+            account = program.stop()
+        got = read_pcap(f"{folder}/out")
+    check(account == {0: (PACKETS, PACKETS, 0)}, f"{account}")
+    check(got == packets, "packets are lost, changed or not in order")
+    check(spawned >= PACKETS / 32, f"spawned {spawned}")
+
+
 def order(rng, workers, buckets):
     packets, flows = make_traffic(rng)
     with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
@@ -106,9 +133,7 @@ def order(rng, workers, buckets):
                    telemetry=True) as program:
             program.wait_started()
             with Telemetry(program) as telemetry:
-                telemetry.wait_for(
-                    lambda: telemetry.ask("/ethdev/stats,0")["ipackets"]
-                    == PACKETS, "end of the file")
+                wait_received(telemetry)
                 polls = [task["polls"] for task
                          in telemetry.ask("/weir/tasks,weir,64").values()
                          if task["name"] == "bucket"]
@@ -122,9 +147,9 @@ def order(rng, workers, buckets):
           f"polls {polls}")
 
 
-def end_under_load(workers):
+def end_under_load(workers, options=()):
     """What has been received is sent, wherever it was."""
-    with Flows(("--work", "100"), TWO_NULL, workers, telemetry=True) as program:
+    with Flows(("--work", "100", *options), TWO_NULL, workers, telemetry=True) as program:
         program.wait_started()
         with Telemetry(program) as telemetry:
             telemetry.wait_for(
@@ -150,29 +175,30 @@ def takes_signals(program, number):
         time.sleep(0.01)
 
 
-def signalled_twice(packets):
+def signalled_twice(packets, options):
     """Its account."""
     with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
-        write_pcap(f"{folder}/in", packets)
+        # The PMD has an mbuf for each.
+        write_pcap(f"{folder}/in", packets[:REPEATED])
         vdev = f"net_pcap0,rx_pcap={folder}/in,infinite_rx=1"
-        with Flows(("--work", "1000000", "--buckets", "32"), (vdev,), 2,
+        with Flows(("--work", "1000000", *options), (vdev,), 2,
                    telemetry=True) as program:
             program.wait_started()
             with Telemetry(program) as telemetry:
                 telemetry.wait_for(
                     lambda: telemetry.ask("/ethdev/stats,0")["ipackets"] > FLOWS,
-                    "packets for the buckets")
+                    "packets for the tasks")
             program.process.send_signal(signal.SIGTERM)
             takes_signals(program, signal.SIGTERM)
             return program.stop()[0]
 
 
-def second_signal(rng):
+def second_signal(rng, options):
     """It ends at once, with packets in channels and tasks; unless they are sent before
     it comes, as they may be in some runs."""
     packets, _ = make_traffic(rng)
     for _ in range(TWICE_RUNS):
-        received, sent, dropped = signalled_twice(packets)
+        received, sent, dropped = signalled_twice(packets, options)
         if received > sent + dropped:
             return
     check(False, f"all are sent, in {TWICE_RUNS} runs")
@@ -193,6 +219,9 @@ def bad_input():
             (("--buckets", "0"), "--buckets 0: must be 1 to 256"),
             (("--buckets=257",), "--buckets 257: must be 1 to 256"),
             (("--buckets", "1x"), "--buckets 1x: must be 1 to 256"),
+            (("--schedule", "parallel"),
+             "--schedule parallel: must be atomic or ordered"),
+            ((*ORDERED, "--buckets", "3"), "--buckets 3: only if atomic"),
             (("--work", "-1"), "--work -1: must be 0 to 1000000"),
             (("--work", "1000001"), "--work 1000001: must be 0 to 1000000"),
             (("--work",), "--work: needs a value"),
@@ -217,7 +246,7 @@ def help_text():
     done = subprocess.run([Flows.binary, "--", "--help"], text=True, check=False,
                           stdin=subprocess.DEVNULL, capture_output=True)
     check(done.returncode == 0, f"status {done.returncode}")
-    for text in ("usage: ", "--buckets N", "--work N", "--stats-period N",
+    for text in ("usage: ", "--schedule S", "--buckets N", "--work N", "--stats-period N",
                  "--help"):
         check(text in done.stdout, f"no {text}")
 
@@ -229,8 +258,12 @@ def main():
         for buckets in (1, 4, 256):
             tap.run(f"{workers} workers, {buckets} buckets", order, rng, workers,
                     buckets)
+        tap.run(f"{workers} workers, ordered", order_of_all, rng, workers)
         tap.run(f"end under load, {workers} workers", end_under_load, workers)
-    tap.run("a second signal", second_signal, rng)
+        tap.run(f"end under load, {workers} workers, ordered", end_under_load,
+                workers, ORDERED)
+    tap.run("a second signal", second_signal, rng, ("--buckets", "32"))
+    tap.run("a second signal, ordered", second_signal, rng, ORDERED)
     tap.run("--stats-period", rates)
     tap.run("bad input", bad_input)
     tap.run("help", help_text)

@@ -12,13 +12,16 @@ from weirtest import TWO_NULL, Tap, Testpmd, check
 # Those of faults.c.
 FUNCTIONS = sys.argv[2:]
 MOST_CALLS = 100
-BUCKETS = "3"
+ATOMIC = ("--buckets", "3")
+ORDERED = ("--schedule", "ordered")
+# Each burst is a task: there is no end to them.
+ORDERED_SPAWNS = 20
 
 
-def run_with(fault):
+def run_with(fault, options):
     """Its status, and whether the call that fails came."""
     os.environ["WEIR_FAULT"] = fault
-    with Testpmd(("--buckets", BUCKETS), TWO_NULL, 2) as program:
+    with Testpmd(options, TWO_NULL, 2) as program:
         program.wait_for(lambda out, err: "fault" in err
                          or any("started on" in line for line in out),
                          "start or fault")
@@ -35,19 +38,28 @@ def run_with(fault):
     return came
 
 
-def each_call(function):
+def each_call(function, options):
     number = 1
-    while run_with(f"{function}:{number}"):
+    while run_with(f"{function}:{number}", options):
         number += 1
         check(number < MOST_CALLS, "there is no end to it")
     check(number > 1, "it is not needed")
+
+
+def first_spawns():
+    for number in range(1, ORDERED_SPAWNS + 1):
+        check(run_with(f"weir_task_spawn:{number}", ORDERED),
+              f"there are no {number} tasks")
 
 
 def main():
     tap = Tap()
     check(FUNCTIONS, "no functions are given")
     for function in FUNCTIONS:
-        tap.run(f"{function} fails", each_call, function)
+        tap.run(f"{function} fails", each_call, function, ATOMIC)
+    tap.run("weir_channel_create fails, ordered", each_call,
+            "weir_channel_create", ORDERED)
+    tap.run("weir_task_spawn fails, ordered", first_spawns)
     tap.finish()
 
 
