@@ -8,15 +8,16 @@
  * other build all of it is nothing.
  */
 
+#include "base/asan.h"
 #include "base/race.h"
 #include "task/stack.h"
 
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
 struct switch_sanitizers {
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 	void *fake; /* the frames that it keeps elsewhere */
 	void *caller_fake;
 	const void *caller_low;
@@ -54,7 +55,7 @@ sanitizers_enter(struct switch_sanitizers *s, const struct stack *to)
 {
 	(void)s;
 	(void)to;
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 	__sanitizer_start_switch_fiber(&s->caller_fake, to->low, to->size);
 #endif
 #ifdef WEIR_TSAN
@@ -67,7 +68,7 @@ static inline void
 sanitizers_entered(const struct switch_sanitizers *s)
 {
 	(void)s;
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 	__sanitizer_finish_switch_fiber(s->caller_fake, NULL, NULL);
 #endif
 }
@@ -77,7 +78,7 @@ static inline void
 sanitizers_resumed(struct switch_sanitizers *s)
 {
 	(void)s;
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 	__sanitizer_finish_switch_fiber(s->fake, &s->caller_low,
 					&s->caller_size);
 #endif
@@ -89,7 +90,7 @@ sanitizers_leave(struct switch_sanitizers *s, bool for_ever)
 {
 	(void)s;
 	(void)for_ever;
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 	__sanitizer_start_switch_fiber(for_ever ? NULL : &s->fake,
 				       s->caller_low, s->caller_size);
 #endif

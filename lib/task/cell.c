@@ -60,6 +60,29 @@ static const uint16_t class_sizes[CELL_CLASSES] = {
 	128, 192, 256, 384, 512, 768, 1024, 1536, CELL_MAX_SIZE,
 };
 
+#ifdef WEIR_ASAN
+void
+weir__cell_close(struct cell *c)
+{
+	struct task *t = (struct task *)c;
+
+	if (!cell_is_large(t))
+		ASAN_POISON_MEMORY_REGION(t->bytes,
+					  class_sizes[t->size_class] -
+						  offsetof(struct task, bytes));
+}
+
+void
+weir__cell_open(struct cell *c)
+{
+	struct task *t = (struct task *)c;
+
+	ASAN_UNPOISON_MEMORY_REGION(t->bytes,
+				    class_sizes[t->size_class] -
+					    offsetof(struct task, bytes));
+}
+#endif
+
 static void
 stock_init(struct cell_stock *s)
 {
@@ -114,6 +137,7 @@ group_batch(struct cell *c)
 	c->nb_groups = CELL_BATCH / CELL_GROUP;
 	for (k = 0; k < CELL_BATCH / CELL_GROUP; k++) {
 		first = c;
+		weir__cell_open(first);
 		for (i = 0; i < CELL_GROUP - 1; i++) {
 			c = c->next;
 			first->others[i] = c;
@@ -237,6 +261,8 @@ free_chunks(struct cell_chunk *chunk)
 
 	for (; chunk != NULL; chunk = older) {
 		older = chunk->older;
+		ASAN_UNPOISON_MEMORY_REGION(chunk + 1,
+					    chunk->end - (char *)(chunk + 1));
 		heap_free(chunk);
 	}
 }
@@ -571,6 +597,7 @@ weir__cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	unsigned int cls = t->size_class;
 	struct cell *batch;
 
+	weir__cell_close((struct cell *)t);
 	if (unlikely(c == NULL || c->pools != p || cell_is_large(t))) {
 		free_elsewhere(p, t);
 		if (c != NULL)

@@ -18,6 +18,7 @@
 
 #include <rte_prefetch.h>
 
+#include "base/asan.h"
 #include "base/common.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -73,6 +74,28 @@ static_assert(sizeof(struct cell) <= CELL_MIN_SIZE &&
 		      offsetof(struct cell, nb_groups) + sizeof(uint32_t) <=
 			      offsetof(struct task, size_class),
 	      "a cell names others, and keeps its class");
+
+/*
+ * For the address sanitizer: what a task had in its state is nobody's any more. It is
+ * again when the cell is taken.
+ */
+#ifdef WEIR_ASAN
+void
+weir__cell_close(struct cell *c);
+void
+weir__cell_open(struct cell *c);
+#else
+static inline void
+weir__cell_close(struct cell *c)
+{
+	(void)c;
+}
+static inline void
+weir__cell_open(struct cell *c)
+{
+	(void)c;
+}
+#endif
 
 struct cell_chunk;
 
@@ -178,6 +201,7 @@ stock_pop(struct cell_stock *s)
 		return NULL;
 	s->head = c->next;
 	s->n--;
+	weir__cell_open(c);
 	/* It comes next, and has been given back some time ago. */
 	rte_prefetch0(s->head);
 	rte_prefetch0((void *)((uintptr_t)s->head + WEIR_CACHE_LINE));
@@ -253,6 +277,7 @@ cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	struct cell *cell = (struct cell *)t;
 	struct cell_stock *s;
 
+	weir__cell_close(cell);
 	if (likely(c != NULL && c->pools == p)) {
 		s = &c->stock[(size_t)t->size_class];
 		if (likely(s->n < CELL_BATCH - 1)) {

@@ -26,6 +26,7 @@
 
 #include <rte_errno.h>
 
+#include "base/asan.h"
 #include "task/stack.h"
 
 #ifdef WEIR_HAVE_VALGRIND
@@ -34,13 +35,6 @@
 #define RUNNING_ON_VALGRIND 0
 #define VALGRIND_STACK_REGISTER(low, high) 0
 #define VALGRIND_STACK_DEREGISTER(id) ((void)(id))
-#endif
-
-#ifdef STACK_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_UNPOISON_MEMORY_REGION(address, size) \
-	((void)(address), (void)(size))
 #endif
 
 /* Linux 6.13; older headers do not have it. */

@@ -12,14 +12,6 @@
 #include "base/common.h"
 #include "base/lock.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define STACK_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STACK_ASAN 1
-#endif
-#endif
-
 /* Sizes are powers of two: 16 KiB to 16 MiB. */
 #define STACK_CLASSES 11
 #define STACK_MIN_SIZE ((size_t)16 << 10)

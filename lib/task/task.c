@@ -13,6 +13,7 @@
 
 #include <errno.h>
 
+#include "base/asan.h"
 #include "task/owned.h"
 #include "task/run.h"
 #include "task/task.h"
@@ -31,6 +32,27 @@ drop_state(struct task *t)
 	before = weir__set_dropping(true);
 	task_ops(t)->drop(t->bytes);
 	weir__set_dropping(before);
+}
+
+/*
+ * For the address sanitizer: whoever still has the address of what is in the state, as a
+ * line has that of a wait that was not given up, is found when it is used. The result is
+ * there until it is taken, and for result_drop() so is what lies around it.
+ */
+static inline void
+close_state(struct task *t)
+{
+#ifdef WEIR_ASAN
+	const struct weir_task_ops *ops = task_ops(t);
+
+	if (cell_is_large(t) || ops->result_drop != NULL)
+		return;
+	ASAN_POISON_MEMORY_REGION(t->bytes, ops->state_size);
+	ASAN_UNPOISON_MEMORY_REGION(t->bytes + ops->result_offset,
+				    ops->result_size);
+#else
+	(void)t;
+#endif
 }
 
 /*
@@ -77,6 +99,7 @@ drop_last_outcome(struct task *t)
 static __rte_always_inline void
 complete(struct task *t, unsigned int refs, struct owned_count *live)
 {
+	close_state(t);
 	/* Jobs are nobody's. */
 	if (likely(atomic_u64_load(&t->state.word, RELAXED) & STATE_OWNED)) {
 		owned_add(&t->home->owned, live, (uint64_t)-1);
@@ -171,6 +194,7 @@ weir__task_refuse(struct task *t)
 {
 	drop_state(t);
 	task_hook(t, task_end);
+	close_state(t);
 	t->outcome = -ECANCELED;
 	state_refuse(&t->state);
 }

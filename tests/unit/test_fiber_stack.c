@@ -386,7 +386,7 @@ run_child(const char *what, char *output, size_t size)
 static char output[65536];
 
 /* A sanitizer has a handler of its own, which says so and exits. */
-#ifdef STACK_ASAN
+#ifdef WEIR_ASAN
 #define SANITIZER_LINE "AddressSanitizer:DEADLYSIGNAL\n"
 #elif defined(WEIR_TSAN)
 #define SANITIZER_LINE "ThreadSanitizer:DEADLYSIGNAL\n"
