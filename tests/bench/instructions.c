@@ -472,6 +472,10 @@ runtime(void)
 	/* No turn is long: the ticks alone decide. */
 	rt->max_poll_gap = UINT64_MAX / 4;
 	rt->clock_target = UINT64_MAX;
+	rt->take_target = UINT64_MAX;
+	/* Nor is any gap longer than all before, which would be noted. */
+	atomic_u64_store(&rt->workers[0]->counters.max_poll_gap, UINT64_MAX,
+			 RELAXED);
 	return rt;
 }
 
