@@ -12,9 +12,8 @@ refuse(const struct flows_port *port)
 {
 	int rc = -rte_errno;
 
-	error_line(
-		"port %u: %s; lower --buckets or give EAL more memory with -m",
-		port->port.id, rte_strerror(rte_errno));
+	error_line("port %u: %s; give EAL more memory with -m", port->port.id,
+		   rte_strerror(rte_errno));
 	return rc;
 }
 

@@ -137,6 +137,7 @@ group_batch(struct cell *c)
 	c->nb_groups = CELL_BATCH / CELL_GROUP;
 	for (k = 0; k < CELL_BATCH / CELL_GROUP; k++) {
 		first = c;
+		/* In what was its task's state it names others. */
 		weir__cell_open(first);
 		for (i = 0; i < CELL_GROUP - 1; i++) {
 			c = c->next;
