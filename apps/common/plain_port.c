@@ -7,6 +7,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "drain.h"
 #include "error.h"
 #include "plain_port.h"
 
@@ -62,6 +63,7 @@ start(struct plain_port *port, unsigned int mbufs)
 		rc = rte_eth_macaddr_get(port->id, &port->mac);
 	if (rc == 0)
 		rc = rte_eth_dev_start(port->id);
+	port->started = rc == 0;
 	return rc;
 }
 
@@ -101,13 +103,20 @@ plain_port_watch(const struct plain_port *port)
 		weir_port_gone(port->id);
 }
 
+void
+plain_port_stop(struct plain_port *port)
+{
+	weir_rxq_free(port->rxq);
+	weir_txq_free(port->txq);
+	if (port->started)
+		port_drain(port->id, 1);
+}
+
 unsigned int
 plain_port_close(struct plain_port *port)
 {
 	unsigned int left;
 
-	weir_rxq_free(port->rxq);
-	weir_txq_free(port->txq);
 	rte_eth_dev_stop(port->id);
 	rte_eth_dev_close(port->id);
 	if (port->pool == NULL)

@@ -5,6 +5,8 @@
 
 /* A port with one queue each way, for programs that want no more. */
 
+#include <stdbool.h>
+
 #include <rte_ether.h>
 #include <rte_mempool.h>
 
@@ -16,6 +18,7 @@ struct plain_port {
 	unsigned int if_index; /* the kernel's; 0: none */
 	struct rte_ether_addr mac;
 	struct rte_mempool *pool;
+	bool started;
 	/* From plain_port_attach() on. */
 	struct weir_rxq *rxq;
 	struct weir_txq *txq;
@@ -23,7 +26,8 @@ struct plain_port {
 
 /*
  * Sets a port up and starts it. more_mbufs: how many the program itself may hold at
- * once. 0, or -errno with one line on stderr; plain_port_close() in any case.
+ * once. 0, or -errno with one line on stderr; plain_port_stop() and plain_port_close()
+ * in any case.
  */
 int
 plain_port_open(struct plain_port *port, uint16_t id, unsigned int nb_workers,
@@ -41,7 +45,10 @@ plain_port_attach(struct plain_port *port, struct weir_runtime *rt,
  */
 void
 plain_port_watch(const struct plain_port *port);
-/* Once no task uses its queues. How many mbufs are not where they belong. */
+/* Once no task uses its queues: what still lies there is thrown away. */
+void
+plain_port_stop(struct plain_port *port);
+/* Once all ports are stopped. How many mbufs are not where they belong. */
 unsigned int
 plain_port_close(struct plain_port *port);
 

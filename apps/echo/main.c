@@ -190,6 +190,9 @@ report(void)
 	for (i = 0; i < nb_ports; i++) {
 		if (ports[i].join != NULL && await_end(&ports[i]) != 0)
 			rc = STATUS_FAILED;
+		plain_port_stop(&ports[i].port);
+	}
+	for (i = 0; i < nb_ports; i++) {
 		left += plain_port_close(&ports[i].port);
 		printf("port %u: received %" PRIu64 ", answered %" PRIu64 "\n",
 		       ports[i].port.id, ports[i].received, ports[i].answered);

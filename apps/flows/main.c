@@ -267,6 +267,8 @@ report(void)
 {
 	unsigned int i, left = 0;
 
+	for (i = 0; i < nb_ports; i++)
+		plain_port_stop(&ports[i].port);
 	for (i = 0; i < nb_ports; i++) {
 		left += plain_port_close(&ports[i].port);
 		printf("port %u: received %" PRIu64 ", sent %" PRIu64

@@ -11,6 +11,7 @@
 
 #include <weir_ethdev.h>
 
+#include "drain.h"
 #include "error.h"
 #include "forward.h"
 #include "options.h"
@@ -22,9 +23,6 @@
 /* mbufs that each lcore may keep for itself. */
 #define POOL_CACHE 256u
 #define POOL_MIN 4096u
-
-/* Software rings hold less than this; see ports_close(). */
-#define DRAIN_MAX 65536
 
 int
 port_probe(struct port *port, uint16_t id)
@@ -469,34 +467,14 @@ ports_tx_first(struct plan *plan, const struct options *o)
 	}
 }
 
-static void
-port_drain(const struct port *port)
-{
-	struct rte_mbuf *pkts[64];
-	unsigned int total;
-	uint16_t queue, n;
-
-	for (queue = 0; queue < port->nb_rxq; queue++) {
-		/* Bounded, since there are ports that never run dry. */
-		for (total = 0; total < DRAIN_MAX; total += n) {
-			n = rte_eth_rx_burst(port->id, queue, pkts,
-					     RTE_DIM(pkts));
-			if (n == 0)
-				break;
-			rte_pktmbuf_free_bulk(pkts, n);
-		}
-	}
-}
-
 void
 ports_close(struct plan *plan)
 {
 	unsigned int i;
 
-	/* All before the first is closed: rings may join them. */
 	for (i = 0; i < plan->nb_ports; i++)
 		if (plan->ports[i].started)
-			port_drain(&plan->ports[i]);
+			port_drain(plan->ports[i].id, plan->ports[i].nb_rxq);
 	for (i = 0; i < plan->nb_ports; i++) {
 		if (plan->ports[i].started)
 			rte_eth_dev_stop(plan->ports[i].id);

@@ -162,6 +162,20 @@ def end_under_load(workers, options=()):
           and (dropped0, dropped1) == (0, 0), f"{account}")
 
 
+def rings_keep_none():
+    """What lies in the ring of a port at the end is nobody's packet for good."""
+    with Flows(ORDERED, ("net_null0", "net_ring0"), 1, telemetry=True) as program:
+        program.wait_started()
+        with Telemetry(program) as telemetry:
+            telemetry.wait_for(
+                lambda: telemetry.ask("/ethdev/stats,1")["opackets"], "a ring in use")
+        account = program.stop()
+    (received0, sent0, dropped0), (received1, sent1, dropped1) = (
+        account[0], account[1])
+    check((sent0 + dropped0, sent1 + dropped1) == (received1, received0),
+          f"{account}")
+
+
 def takes_signals(program, number):
     """Until the program has taken one that was sent to it."""
     deadline = time.monotonic() + SECONDS
@@ -264,6 +278,7 @@ def main():
                 workers, ORDERED)
     tap.run("a second signal", second_signal, rng, ("--buckets", "32"))
     tap.run("a second signal, ordered", second_signal, rng, ORDERED)
+    tap.run("rings keep none", rings_keep_none)
     tap.run("--stats-period", rates)
     tap.run("bad input", bad_input)
     tap.run("help", help_text)
