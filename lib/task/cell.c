@@ -19,13 +19,18 @@
  * C5 All but the large ones stay cells until the end. What never held a task has a state
  *    word of zero, which says that there is none (state.h, T7). A large one is returned
  *    to the heap under the lock of their list.
- * C6 Batches are lists through their cells. Where others take them than give them, each
- *    step through a list would wait for a line of another CPU's; where a depot has many,
+ * C6 Batches are lists through their cells (C7). Where others take them than give them,
+ *    each step through a list would wait for a line of another CPU's; where a depot has many,
  *    for one that is in no near cache any more. There who gives a batch, and has just
  *    used its cells, makes groups of it: the first cell of a group names the others, which
  *    are fetched while the group before it is used, and the group after the next, whose
  *    first cell is fetched with them. For a batch to begin like that, it is taken when
  *    the last group of the one before is opened.
+ * C7 What is given back lies in CELL_LISTS lists by turns, and is taken in the reverse
+ *    order: so the next few are known, and fetched, before the first of them is there. The
+ *    last one put there is in the list that comes before the n-th; without any, all lists
+ *    are empty. One by one, tasks that end and begin by turns have the same cell, `last`,
+ *    which is in none of them, and wait for no link.
  */
 
 #include <errno.h>
@@ -89,6 +94,34 @@ stock_init(struct cell_stock *s)
 	*s = (struct cell_stock){ 0 };
 }
 
+/* A whole batch, of which the last one that was put there names the other heads. */
+static struct cell *
+give_lists(struct cell_stock *s)
+{
+	struct cell *c = s->heads[CELL_LISTS - 1];
+	unsigned int i;
+
+	weir__cell_open(c);
+	for (i = 0; i < CELL_LISTS - 1; i++)
+		c->others[i] = s->heads[i];
+	for (i = 0; i < CELL_LISTS; i++)
+		s->heads[i] = NULL;
+	s->n = 0;
+	return c;
+}
+
+/* The same back, to a stock that has none. */
+static void
+take_lists(struct cell_stock *s, struct cell *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < CELL_LISTS - 1; i++)
+		s->heads[i] = c->others[i];
+	s->heads[CELL_LISTS - 1] = c;
+	s->n = CELL_BATCH;
+}
+
 static inline void
 fetch(const struct cell *c)
 {
@@ -118,76 +151,66 @@ open_group(struct cell_stock *s)
 	s->groups = next;
 	if (--s->nb_groups > 0)
 		fetch_group(next);
-	s->head = c;
-	s->n = CELL_GROUP;
-	for (i = 0; i < CELL_GROUP - 1; i++) {
-		c->next = s->head->others[i];
-		c = c->next;
-	}
-	c->next = NULL;
+	for (i = CELL_GROUP - 1; i > 0; i--)
+		stock_push(s, c->others[i - 1]);
+	stock_push(s, c);
 }
 
-/* A batch that is a list becomes one of groups. */
+/* A batch that is lists becomes one of groups. */
 static void
-group_batch(struct cell *c)
+group_batch(struct cell *batch)
 {
-	struct cell *first, *before = NULL;
+	struct cell *first[CELL_BATCH / CELL_GROUP + 2] = { NULL };
+	struct cell_stock s = { 0 };
 	unsigned int k, i;
 
-	c->nb_groups = CELL_BATCH / CELL_GROUP;
-	for (k = 0; k < CELL_BATCH / CELL_GROUP; k++) {
-		first = c;
+	take_lists(&s, batch);
+	for (k = 0; s.n > 0; k++) {
+		first[k] = stock_pop(&s);
 		/* In what was its task's state it names others. */
-		weir__cell_open(first);
-		for (i = 0; i < CELL_GROUP - 1; i++) {
-			c = c->next;
-			first->others[i] = c;
-		}
-		c = c->next;
-		first->next = c;
-		if (before != NULL)
-			before->after_next = c;
-		before = first;
+		weir__cell_open(first[k]);
+		for (i = 0; i < CELL_GROUP - 1; i++)
+			first[k]->others[i] = stock_pop(&s);
 	}
-	before->after_next = NULL;
+	batch->nb_groups = k;
+	while (k-- > 0) {
+		first[k]->next = first[k + 1];
+		first[k]->after_next = first[k + 2];
+	}
 }
 
 /* Takes one that is at hand, or NULL. */
 static void *
 stock_take(struct cell_stock *s, size_t size)
 {
-	if (s->head == NULL) {
+	if (s->n == 0 && s->last == NULL) {
 		if (s->fresh != s->fresh_end) {
 			s->fresh += size;
 			return s->fresh - size;
 		}
 		if (s->spare != NULL) {
-			s->head = s->spare;
+			take_lists(s, s->spare);
 			s->spare = NULL;
-			s->n = CELL_BATCH;
 		} else if (s->nb_groups > 0) {
 			open_group(s);
 		} else {
 			return NULL;
 		}
 	}
-	return stock_pop(s);
+	return stock_take_given(s);
 }
 
 /* Puts one back. Returns a batch that is too much, or NULL (C3). */
 static inline struct cell *
 stock_put(struct cell_stock *s, void *cell)
 {
-	struct cell *c = cell, *batch;
+	struct cell *batch;
 
-	c->next = s->head;
-	s->head = c;
-	if (likely(++s->n < CELL_BATCH))
+	stock_push(s, cell);
+	if (likely(s->n < CELL_BATCH))
 		return NULL;
 	batch = s->spare;
-	s->spare = c;
-	s->head = NULL;
-	s->n = 0;
+	s->spare = give_lists(s);
 	return batch;
 }
 
@@ -362,7 +385,7 @@ weir__cell_cache_init(struct cell_cache *c, struct cell_pools *p)
 static size_t
 stock_cells(const struct cell_stock *s, size_t size)
 {
-	return s->n + (s->spare != NULL ? CELL_BATCH : 0) +
+	return s->n + (s->last != NULL) + (s->spare != NULL ? CELL_BATCH : 0) +
 	       s->nb_groups * CELL_GROUP +
 	       (size_t)(s->fresh_end - s->fresh) / size;
 }
@@ -565,16 +588,24 @@ unsigned int
 weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 		       size_t state_size, struct task **tasks, unsigned int n)
 {
+	struct cell_stock *s = NULL;
 	unsigned int i = 0;
 
-	if ((c == NULL || c->pools != p) && state_size <= CELL_STATE_MAX) {
+	if (state_size <= CELL_STATE_MAX && c != NULL && c->pools == p) {
+		s = &c->stock[cell_class(state_size)];
+	} else if (state_size <= CELL_STATE_MAX) {
 		i = take_some_shared(p, state_size, tasks, n);
 		if (c != NULL)
 			c->nb_cells += i;
 	}
 	for (; i < n; i++) {
-		tasks[i] = cell_alloc(p, c, state_size);
-		if (unlikely(tasks[i] == NULL))
+		if (s != NULL && likely(s->n > 0)) {
+			tasks[i] = (struct task *)stock_pop(s);
+			weir__cell_open((struct cell *)tasks[i]);
+			continue;
+		}
+		tasks[i] = weir__cell_alloc(p, c, state_size);
+		if (tasks[i] == NULL)
 			break;
 	}
 	return i;

@@ -55,6 +55,12 @@
  */
 #define CELL_DEEP 128u
 
+/*
+ * Lists of a stock (C7). Smaller: a burst waits for each cell's lines. Larger: cells that
+ * are fetched are pushed out again before their turn.
+ */
+#define CELL_LISTS 4
+
 struct cell_stock;
 
 /* A cell that holds nothing. What is to be read of it stays as the last task left it. */
@@ -64,12 +70,14 @@ struct cell {
 	/* In the first one of a batch. */
 	struct cell *next_batch;
 	const struct cell_stock *giver;
-	uint32_t nb_groups; /* 0: it is a list */
-	/* In the first one of a group. */
+	uint32_t nb_groups; /* 0: it is lists */
+	/* In the first one of a group, or the heads of the others in that of lists. */
 	struct cell *others[CELL_GROUP - 1] weir_cache_aligned;
 	struct cell *after_next; /* group, or NULL */
 };
 
+static_assert(CELL_BATCH % CELL_LISTS == 0 && CELL_LISTS <= CELL_GROUP,
+	      "the first cell of a batch names all lists");
 static_assert(sizeof(struct cell) <= CELL_MIN_SIZE &&
 		      offsetof(struct cell, nb_groups) + sizeof(uint32_t) <=
 			      offsetof(struct task, size_class),
@@ -101,11 +109,13 @@ struct cell_chunk;
 
 /* Cells at hand. One user at a time. */
 struct cell_stock {
-	struct cell *head; /* given back, the last one first */
-	unsigned int n;	   /* of those; less than CELL_BATCH */
+	/* Given back; C7. */
+	struct cell *last; /* or NULL */
+	struct cell *heads[CELL_LISTS];
+	unsigned int n; /* in these lists; less than CELL_BATCH */
 	unsigned int nb_groups;
 	struct cell *groups; /* from the depot */
-	struct cell *spare;  /* a whole batch that is a list, or NULL */
+	struct cell *spare;  /* a whole batch that is lists, or NULL */
 	/* Never used yet. */
 	char *fresh;
 	char *fresh_end;
@@ -191,20 +201,42 @@ weir__cell_cache_fini(struct cell_cache *c);
 struct task *
 weir__cell_alloc(struct cell_pools *p, struct cell_cache *c, size_t state_size);
 
-/* Takes the one that was given back last, if there is one. */
+/* Puts one to the lists, which have room for it. */
+static inline void
+stock_push(struct cell_stock *s, struct cell *c)
+{
+	struct cell **head = &s->heads[s->n++ % CELL_LISTS];
+
+	c->next = *head;
+	*head = c;
+}
+
+/* Takes the last one that was put to the lists; there is one. */
 static inline struct cell *
 stock_pop(struct cell_stock *s)
 {
-	struct cell *c = s->head;
+	struct cell **head = &s->heads[--s->n % CELL_LISTS], *c = *head;
 
-	if (unlikely(c == NULL))
+	*head = c->next;
+	/* It comes soon, and has been given back some time ago. */
+	rte_prefetch0(c->next);
+	rte_prefetch0((void *)((uintptr_t)c->next + WEIR_CACHE_LINE));
+	return c;
+}
+
+/* Takes one that was given back, for use, or NULL. */
+static inline struct cell *
+stock_take_given(struct cell_stock *s)
+{
+	struct cell *c = s->last;
+
+	if (c != NULL)
+		s->last = NULL;
+	else if (likely(s->n > 0))
+		c = stock_pop(s);
+	else
 		return NULL;
-	s->head = c->next;
-	s->n--;
 	weir__cell_open(c);
-	/* It comes next, and has been given back some time ago. */
-	rte_prefetch0(s->head);
-	rte_prefetch0((void *)((uintptr_t)s->head + WEIR_CACHE_LINE));
 	return c;
 }
 
@@ -235,7 +267,8 @@ cell_take(struct cell_cache *c, size_t state_size)
 	if (unlikely(state_size > CELL_STATE_MAX))
 		return NULL;
 	/* Its class has stayed. */
-	return (struct task *)stock_pop(&c->stock[cell_class(state_size)]);
+	return (struct task *)stock_take_given(
+		&c->stock[cell_class(state_size)]);
 }
 
 /* As weir__cell_alloc(), without a call when there is one at hand. */
@@ -281,9 +314,10 @@ cell_free(struct cell_pools *p, struct cell_cache *c, struct task *t)
 	if (likely(c != NULL && c->pools == p)) {
 		s = &c->stock[(size_t)t->size_class];
 		if (likely(s->n < CELL_BATCH - 1)) {
-			cell->next = s->head;
-			s->head = cell;
-			s->n++;
+			if (s->last == NULL)
+				s->last = cell;
+			else
+				stock_push(s, cell);
 			return;
 		}
 	}

@@ -162,6 +162,47 @@ cache_gives_back_what_was_freed_last(void **state)
 	weir__cell_free(&pools, &cache, b);
 }
 
+/* C7: a burst takes what was given back last, and what was given back alone is kept. */
+static void
+burst_takes_in_reverse(void **state)
+{
+	const unsigned int n = CELL_BATCH - 1;
+	struct task *cells[CELL_BATCH], *again[CELL_BATCH];
+	unsigned int i;
+
+	take_all(cells, n, &cache);
+	for (i = 0; i < n; i++)
+		cell_free(&pools, &cache, cells[i]);
+	assert_int_equal(weir__cell_cache_taken(&cache), 0);
+	assert_int_equal(
+		weir__cell_alloc_burst(&pools, &cache, 0, again, n - 1), n - 1);
+	for (i = 0; i < n - 1; i++)
+		assert_ptr_equal(again[i], cells[n - 1 - i]);
+	assert_int_equal(weir__cell_cache_taken(&cache), n - 1);
+	assert_ptr_equal(cell_alloc(&pools, &cache, 0), cells[0]);
+	assert_int_equal(weir__cell_cache_taken(&cache), n);
+	give_all(cells, n, &cache);
+}
+
+/* C7 */
+static void
+one_by_one_it_is_the_same(void **state)
+{
+	struct task *cells[4], *t;
+	unsigned int i;
+
+	take_all(cells, RTE_DIM(cells), &cache);
+	for (i = 0; i < RTE_DIM(cells); i++)
+		cell_free(&pools, &cache, cells[i]);
+	for (i = 0; i < 10; i++) {
+		t = cell_alloc(&pools, &cache, 0);
+		assert_ptr_equal(t, cells[0]);
+		assert_int_equal(weir__cell_cache_taken(&cache), 1);
+		cell_free(&pools, &cache, t);
+	}
+	assert_int_equal(weir__cell_cache_taken(&cache), 0);
+}
+
 /* C2 */
 static void
 cache_serves_its_own_pools_only(void **state)
@@ -173,7 +214,8 @@ cache_serves_its_own_pools_only(void **state)
 	t = weir__cell_alloc(&other, &cache, 0);
 	assert_non_null(t);
 	weir__cell_free(&other, &cache, t);
-	assert_null(cache.stock[0].head);
+	assert_int_equal(cache.stock[0].n, 0);
+	assert_null(cache.stock[0].last);
 	/* It is had again from where it came from. */
 	assert_ptr_equal(weir__cell_alloc(&other, NULL, 0), t);
 	weir__cell_free(&other, NULL, t);
@@ -746,6 +788,8 @@ main(void)
 		TEST(pools_grow_and_use_again_what_they_have),
 		TEST(ended_cache_leaves_nothing_behind),
 		TEST(cache_gives_back_what_was_freed_last),
+		TEST(burst_takes_in_reverse),
+		TEST(one_by_one_it_is_the_same),
 		TEST(cache_serves_its_own_pools_only),
 		TEST(cache_flows_over_into_the_pool),
 		TEST(cache_counts_what_was_taken),
