@@ -166,11 +166,11 @@ group_batch(struct cell *batch)
 
 	take_lists(&s, batch);
 	for (k = 0; s.n > 0; k++) {
-		first[k] = stock_pop(&s);
+		first[k] = stock_unlink(&s);
 		/* In what was its task's state it names others. */
 		weir__cell_open(first[k]);
 		for (i = 0; i < CELL_GROUP - 1; i++)
-			first[k]->others[i] = stock_pop(&s);
+			first[k]->others[i] = stock_unlink(&s);
 	}
 	batch->nb_groups = k;
 	while (k-- > 0) {
@@ -198,6 +198,22 @@ stock_take(struct cell_stock *s, size_t size)
 		}
 	}
 	return stock_take_given(s);
+}
+
+/* As many of n as are in the lists: how many. */
+static inline unsigned int
+take_listed(struct cell_stock *s, struct task **tasks, unsigned int n)
+{
+	struct cell *c;
+	unsigned int i;
+
+	n = RTE_MIN(n, s->n);
+	for (i = 0; i < n; i++) {
+		c = stock_pop(s);
+		weir__cell_open(c);
+		tasks[i] = (struct task *)c;
+	}
+	return n;
 }
 
 /* Puts one back. Returns a batch that is too much, or NULL (C3). */
@@ -573,6 +589,9 @@ take_some_shared(struct cell_pools *p, size_t state_size, struct task **tasks,
 
 	lock_acquire(&d->lock);
 	for (i = 0; i < n; i++) {
+		i += take_listed(&d->shared, tasks + i, n - i);
+		if (i == n)
+			break;
 		tasks[i] = take_locked(d, class_sizes[cls]);
 		if (tasks[i] == NULL)
 			break;
@@ -599,11 +618,10 @@ weir__cell_alloc_burst(struct cell_pools *p, struct cell_cache *c,
 			c->nb_cells += i;
 	}
 	for (; i < n; i++) {
-		if (s != NULL && likely(s->n > 0)) {
-			tasks[i] = (struct task *)stock_pop(s);
-			weir__cell_open((struct cell *)tasks[i]);
-			continue;
-		}
+		if (s != NULL)
+			i += take_listed(s, tasks + i, n - i);
+		if (i == n)
+			break;
 		tasks[i] = weir__cell_alloc(p, c, state_size);
 		if (tasks[i] == NULL)
 			break;

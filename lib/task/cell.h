@@ -213,11 +213,20 @@ stock_push(struct cell_stock *s, struct cell *c)
 
 /* Takes the last one that was put to the lists; there is one. */
 static inline struct cell *
-stock_pop(struct cell_stock *s)
+stock_unlink(struct cell_stock *s)
 {
 	struct cell **head = &s->heads[--s->n % CELL_LISTS], *c = *head;
 
 	*head = c->next;
+	return c;
+}
+
+/* The same, where more will be wanted. */
+static inline struct cell *
+stock_pop(struct cell_stock *s)
+{
+	struct cell *c = stock_unlink(s);
+
 	/* It comes soon, and has been given back some time ago. */
 	rte_prefetch0(c->next);
 	rte_prefetch0((void *)((uintptr_t)c->next + WEIR_CACHE_LINE));
