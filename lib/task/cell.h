@@ -241,7 +241,8 @@ stock_take_given(struct cell_stock *s)
 
 	if (c != NULL)
 		s->last = NULL;
-	else if (likely(s->n > 0))
+	/* C7: without any, this list is empty, too. */
+	else if (likely(s->heads[(s->n - 1) % CELL_LISTS] != NULL))
 		c = stock_pop(s);
 	else
 		return NULL;

@@ -132,9 +132,11 @@ def no_start():
 
 
 # weir-testpmd, but for a task that it says it has left.
+# The file is there before tail looks for it, whichever of the two begins first.
 LEAVES_ONE = """#!/bin/sh
 trap 'kill -TERM $pid' INT
-{binary} "$@" >{folder}/out &
+: >{folder}/out
+{binary} "$@" >>{folder}/out &
 pid=$!
 tail -f --pid=$pid {folder}/out | sed -u 's/tasks left 0/tasks left 1/' &
 while kill -0 $pid 2>/dev/null; do wait $pid; done

@@ -111,7 +111,7 @@ give_all(struct task **cells, unsigned int n, struct cell_cache *c)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		weir__cell_free(&pools, c, cells[i]);
+		cell_free(&pools, c, cells[i]);
 }
 
 static void
