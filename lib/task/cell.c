@@ -141,7 +141,7 @@ fetch_group(const struct cell *group)
 		fetch(group->after_next);
 }
 
-/* The next group becomes the list. */
+/* The next group goes to the lists, which are empty. */
 static void
 open_group(struct cell_stock *s)
 {

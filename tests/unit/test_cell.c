@@ -148,6 +148,21 @@ ended_cache_leaves_nothing_behind(void **state)
 	give_all(cells, CELLS, NULL);
 }
 
+/* C7: one that is in no list, too. */
+static void
+ended_cache_leaves_no_last_cell_behind(void **state)
+{
+	struct task *cells[CELLS];
+	size_t before = rig_heap_in_use();
+
+	take_all(cells, CELLS, &cache);
+	give_all(cells, 1, &cache);
+	weir__cell_cache_fini(&cache);
+	assert_ptr_equal(weir__cell_alloc(&pools, NULL, 0), cells[0]);
+	assert_int_equal(rig_heap_in_use(), before);
+	give_all(cells, CELLS, NULL);
+}
+
 static void
 cache_gives_back_what_was_freed_last(void **state)
 {
@@ -787,6 +802,7 @@ main(void)
 		TEST(smallest_class_that_fits_is_taken),
 		TEST(pools_grow_and_use_again_what_they_have),
 		TEST(ended_cache_leaves_nothing_behind),
+		TEST(ended_cache_leaves_no_last_cell_behind),
 		TEST(cache_gives_back_what_was_freed_last),
 		TEST(burst_takes_in_reverse),
 		TEST(one_by_one_it_is_the_same),
