@@ -31,6 +31,11 @@
  * the kernel all along.
  */
 #define BESIDE_ROUNDS 4
+/*
+ * So many rounds a task may sleep after its time. A worker with tasks looks at its timers
+ * after event_interval of them, of which each may take a hundred steps and more.
+ */
+#define LATE_ROUNDS 100
 
 static uint32_t steps_in_round[VTHREADS_MAX];
 static uint32_t since_look;
@@ -175,6 +180,7 @@ check_poll_begins(const struct weir_context *ctx, struct sim_task *t)
 		virtual_failed("K1: task %u runs after its end", t->id);
 	t->running = true;
 	t->polls++;
+	t->late_since = 0;
 	policy_not_idle();
 	enter_place(t, c);
 	check_lifo(c, p);
@@ -443,6 +449,41 @@ check_queued(struct sim_task *t)
 	check_beside(t);
 }
 
+/*
+ * When a task's sleep is over, in cycles of the kernel's clock; UINT64_MAX: it is in none,
+ * or has been woken.
+ */
+static uint64_t
+end_of_sleep(const struct sim_task *t)
+{
+	const struct clock *clock;
+	uint64_t tick;
+
+	if (t->until == 0 || t->task == NULL || t->drops > 0 || t->running ||
+	    sim.rt[t->rt] == NULL || sim.ending[t->rt] ||
+	    (sim.plan.current_thread[t->rt] && !sim.rt[t->rt]->core_taken) ||
+	    (peek64(&t->task->state.word) &
+	     (STATE_COMPLETE | STATE_RUNNING | STATE_NOTIFIED)) != 0)
+		return UINT64_MAX;
+	clock = weir__clock_of(sim.rt[t->rt]);
+	tick = clock_tick_up(clock, weir__clock_cycles(clock, t->until));
+	return peek64(&clock->begin) + (tick << clock->tick_shift);
+}
+
+/* L3: who sleeps is woken when the time has come, by whichever worker. */
+static void
+check_in_time(struct sim_task *t)
+{
+	if (end_of_sleep(t) > kernel_now())
+		t->late_since = 0;
+	else if (t->late_since == 0)
+		t->late_since = round_nb;
+	else if (round_nb - t->late_since > LATE_ROUNDS)
+		virtual_failed("L3: task %u (%s) sleeps for %d rounds longer "
+			       "than it was to",
+			       t->id, task_name(t), LATE_ROUNDS);
+}
+
 static bool
 round_is_over(void)
 {
@@ -470,8 +511,10 @@ check_round(void)
 	round_nb++;
 	for (i = 0; i < sim.plan.nb_runtimes; i++)
 		look_at_workers(i);
-	for (i = 0; i < nb_sim_tasks; i++)
+	for (i = 0; i < nb_sim_tasks; i++) {
 		check_queued(&sim_tasks[i]);
+		check_in_time(&sim_tasks[i]);
+	}
 	traffic_check_round(round_nb);
 }
 
@@ -557,8 +600,18 @@ check_quiet_runtime(unsigned int n)
 	task_check_event(n);
 }
 
+/* Q4 of park.c: workers that sleep come back for the first that is to be woken. */
+static void
+check_not_overslept(const struct sim_task *t, uint64_t next)
+{
+	if (end_of_sleep(t) < next)
+		virtual_failed("Q4: task %u (%s) sleeps, and all workers do so "
+			       "for %" PRIu64 " cycles longer",
+			       t->id, task_name(t), next - end_of_sleep(t));
+}
+
 void
-check_stuck(bool all)
+check_stuck(bool all, uint64_t next)
 {
 	unsigned int i;
 
@@ -568,8 +621,10 @@ check_stuck(bool all)
 	if (!all)
 		return;
 	seen[SEEN_SLEEPS]++;
-	for (i = 0; i < nb_sim_tasks; i++)
+	for (i = 0; i < nb_sim_tasks; i++) {
 		check_not_lost(&sim_tasks[i]);
+		check_not_overslept(&sim_tasks[i], next);
+	}
 	for (i = 0; i < sim.plan.nb_runtimes; i++)
 		if (sim.rt[i] != NULL)
 			check_quiet_runtime(i);

@@ -210,7 +210,7 @@ stuck(void *arg)
 
 	for (i = 0; i < vthread_count(); i++)
 		paused |= vthread_paused(i);
-	check_stuck(!paused && kernel_pausing() == 0);
+	check_stuck(!paused && kernel_pausing() == 0, next);
 	if (paused) {
 		/* The longer nothing has happened, the longer nothing will. */
 		next = RTE_MIN(next, now + idle_cycles);

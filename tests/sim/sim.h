@@ -197,9 +197,12 @@ check_drop_ends(struct sim_task *t);
 /* All threads but those that wait have made some steps. */
 void
 check_round(void);
-/* No thread can go on; all of them wait, or some in a loop. */
+/*
+ * No thread can go on; all of them wait, or some in a loop. The clock will come to `next`
+ * at once.
+ */
 void
-check_stuck(bool all);
+check_stuck(bool all, uint64_t next);
 
 /* traffic.c */
 void
@@ -279,6 +282,7 @@ struct sim_task {
 	uint64_t queued_since; /* round; 0: it is not */
 	uint32_t queued_polls;
 	uint64_t private_at; /* round */
+	uint64_t late_since; /* round; 0: its sleep is not over */
 	bool dropped_bound;
 };
 extern struct sim_task sim_tasks[TASKS_MAX];
