@@ -16,6 +16,7 @@
 #include <weir_broadcast.h>
 #include <weir_channel.h>
 #include <weir_common.h>
+#include <weir_cond.h>
 #include <weir_dump.h>
 #include <weir_fiber.h>
 #include <weir_hooks.h>

@@ -12,25 +12,7 @@
 
 #include <errno.h>
 
-#include "sync/wait.h"
-#include "sync/weir_semaphore.h"
-
-struct semaphore {
-	struct sync sync;
-	uint32_t permits;
-	/* WEIR_SEMAPHORE_MAX less those granted. Goes up without the lock, too. */
-	struct atomic_u32 most;
-	bool closed;
-};
-
-static_assert(sizeof(struct semaphore) <= sizeof(struct weir_semaphore),
-	      "a semaphore is inside what the user has of it");
-
-static struct semaphore *
-semaphore_of(struct weir_semaphore *sem)
-{
-	return (struct semaphore *)sem;
-}
+#include "sync/permits.h"
 
 /* 0, -EAGAIN or -EPIPE. With the lock. */
 static int
@@ -55,24 +37,17 @@ grant(struct sync *sync, struct wait *w)
 	return w->rc != -EAGAIN;
 }
 
-/* What came of a wait: if it was granted its permits, they are taken. */
-static int
-take_granted(struct semaphore *s, uint32_t n, int rc)
-{
-	if (rc == 0)
-		atomic_u32_fetch_add(&s->most, n, RELAXED);
-	return rc;
-}
-
 static void
 give_up(struct sync *sync, struct wait *w, bool granted)
 {
 	struct semaphore *s = (struct semaphore *)sync;
 
-	if (!granted)
-		return;
-	take_granted(s, w->n, 0);
-	s->permits += w->n;
+	if (granted) {
+		semaphore_take_granted(s, w->n, 0);
+		s->permits += w->n;
+	}
+	if (unlikely(w->place != NULL))
+		weir__cond_give_up(w);
 }
 
 static const struct sync_ops ops = {
@@ -107,13 +82,15 @@ take_in_turn(struct semaphore *s, uint32_t n)
 	return sync_awaited(&s->sync, 0) ? -EAGAIN : take(s, n);
 }
 
-/* With another number of permits the wait is for something else. */
+/* With another number of permits, or a condition, the wait is for something else. */
 static int
 go_on(struct semaphore *s, uint32_t n, struct weir_wait *wait)
 {
-	if (((struct wait *)wait)->n != n)
+	const struct wait *w = (const struct wait *)wait;
+
+	if (w->n != n || w->place != NULL)
 		return -EBUSY;
-	return take_granted(s, n, wait_outcome(wait));
+	return semaphore_take_granted(s, n, wait_outcome(wait));
 }
 
 int
@@ -131,7 +108,7 @@ weir_semaphore_acquire(struct weir_context *ctx, struct weir_semaphore *sem,
 	lock_acquire(&s->sync.lock);
 	rc = take_in_turn(s, n);
 	if (rc == -EAGAIN)
-		return take_granted(
+		return semaphore_take_granted(
 			s, n, weir__wait_join(ctx, &s->sync, wait, 0, NULL, n));
 	lock_release(&s->sync.lock);
 	return rc;

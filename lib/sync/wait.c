@@ -165,30 +165,61 @@ weir__sync_settle_lines(struct sync *s)
 		weir_waker_wake(waker);
 }
 
-/* With the lock, which it gives back. */
+/* With the lock. */
 static void
-join_line(struct sync *s, struct wait *w, struct weir_waker *waker,
+join_line(struct list_link *line, struct wait *w, struct weir_waker *waker,
 	  unsigned int side)
 {
 	w->rc = 0;
 	w->side = (uint8_t)side;
 	atomic_u64_store(&w->waiter, (uintptr_t)waker, RELAXED);
-	list_push_back(&s->waiting[side], &w->link);
+	list_push_back(line, &w->link);
+}
+
+static void
+unlock(struct sync *s)
+{
 	lock_release(&s->lock);
 }
 
+static void
+settle(struct sync *s)
+{
+	sync_settle(s);
+}
+
 static __rte_noinline int
-block(struct sync *s, unsigned int side, void *place, uint32_t n)
+block(struct sync *s, struct list_link *line, unsigned int side, void *place,
+      uint32_t n, void (*leave)(struct sync *s))
 {
 	struct wait w = { .place = place, .n = n };
 	struct thread_parker parker;
 
 	parker_init(&parker);
-	join_line(s, &w, weir__waker_of_parker(&parker), side);
+	join_line(line, &w, weir__waker_of_parker(&parker), side);
+	leave(s);
 	/* It is unparked once, by whoever took the wait out of the line. */
 	parker_park(&parker);
 	parker_fini(&parker);
 	return w.rc;
+}
+
+static inline int
+join(struct weir_context *ctx, struct sync *s, struct weir_wait *wait,
+     struct list_link *line, unsigned int side, void *place, uint32_t n,
+     void (*leave)(struct sync *s))
+{
+	struct wait *w = wait_of(wait);
+
+	if (ctx == NULL)
+		return block(s, line, side, place, n, leave);
+	w->awaited = &s->awaited;
+	w->tried = 0;
+	w->place = place;
+	w->n = n;
+	join_line(line, w, context_waker(ctx), side);
+	leave(s);
+	return WEIR_PENDING;
 }
 
 int
@@ -196,16 +227,15 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 		struct weir_wait *wait, unsigned int side, void *place,
 		uint32_t n)
 {
-	struct wait *w = wait_of(wait);
+	return join(ctx, s, wait, &s->waiting[side], side, place, n, unlock);
+}
 
-	if (ctx == NULL)
-		return block(s, side, place, n);
-	w->awaited = &s->awaited;
-	w->tried = 0;
-	w->place = place;
-	w->n = n;
-	join_line(s, w, context_waker(ctx), side);
-	return WEIR_PENDING;
+int
+weir__wait_join_beside(struct weir_context *ctx, struct sync *s,
+		       struct weir_wait *wait, struct list_link *line,
+		       unsigned int side, void *place, uint32_t n)
+{
+	return join(ctx, s, wait, line, side, place, n, settle);
 }
 
 static void

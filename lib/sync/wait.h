@@ -245,4 +245,14 @@ weir__wait_join(struct weir_context *ctx, struct sync *s,
 		struct weir_wait *wait, unsigned int side, void *place,
 		uint32_t n);
 
+/*
+ * The same with a line that the caller keeps beside those of *s, under the same lock: it
+ * moves who is in there to one of them, which then are settled. What it has changed before
+ * is settled behind this.
+ */
+int
+weir__wait_join_beside(struct weir_context *ctx, struct sync *s,
+		       struct weir_wait *wait, struct list_link *line,
+		       unsigned int side, void *place, uint32_t n);
+
 #endif

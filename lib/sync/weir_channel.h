@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/** The capacity of a channel whose senders never wait. */
+/** The capacity of a channel whose senders never wait for room. */
 #define WEIR_CHANNEL_UNBOUNDED SIZE_MAX
 /** Most values that a bounded channel holds. */
 #define WEIR_CHANNEL_CAPACITY_MAX (UINT32_C(1) << 30)
