@@ -30,6 +30,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, rxq_entry) entries = TAILQ_HEAD_INITIALIZER(entries);
+static TAILQ_HEAD(, txq_entry) tx_entries = TAILQ_HEAD_INITIALIZER(tx_entries);
 
 /* Tells the sources of a port; with `close` they end. */
 static void
@@ -199,6 +200,50 @@ weir__port_remove(struct rxq_entry *e)
 	TAILQ_REMOVE(&entries, e, link);
 	if (is_first_of_port(e->port))
 		stop_watching(e->port);
+	pthread_mutex_unlock(&mutex);
+}
+
+static bool
+is_shared(uint16_t port)
+{
+	struct rte_eth_conf conf;
+
+	return rte_eth_dev_conf_get(port, &conf) == 0 &&
+	       (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MT_LOCKFREE) != 0;
+}
+
+static bool
+is_known_tx(uint16_t port, uint16_t queue)
+{
+	struct txq_entry *e;
+
+	TAILQ_FOREACH(e, &tx_entries, link)
+		if (e->port == port && e->queue == queue)
+			return true;
+	return false;
+}
+
+int
+weir__port_add_tx(struct txq_entry *e, uint16_t port, uint16_t queue)
+{
+	int rc = 0;
+
+	e->port = port;
+	e->queue = queue;
+	pthread_mutex_lock(&mutex);
+	if (is_known_tx(port, queue) && !is_shared(port))
+		rc = -EBUSY;
+	else
+		TAILQ_INSERT_TAIL(&tx_entries, e, link);
+	pthread_mutex_unlock(&mutex);
+	return rc;
+}
+
+void
+weir__port_remove_tx(struct txq_entry *e)
+{
+	pthread_mutex_lock(&mutex);
+	TAILQ_REMOVE(&tx_entries, e, link);
 	pthread_mutex_unlock(&mutex);
 }
 

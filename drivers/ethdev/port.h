@@ -3,7 +3,7 @@
 #ifndef ETHDEV_PORT_H
 #define ETHDEV_PORT_H
 
-/* Which receive queues of a port are sources, for what happens to the port. */
+/* Which queues of a port are taken, and by which sources, for what happens to the port. */
 
 #include <sys/queue.h>
 
@@ -26,5 +26,20 @@ weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
 	       uint16_t queue);
 void
 weir__port_remove(struct rxq_entry *e);
+
+struct txq_entry {
+	TAILQ_ENTRY(txq_entry) link;
+	uint16_t port;
+	uint16_t queue;
+};
+
+/*
+ * 0, or -EBUSY if there is one for the queue already, which the port has not been
+ * configured to share (RTE_ETH_TX_OFFLOAD_MT_LOCKFREE).
+ */
+int
+weir__port_add_tx(struct txq_entry *e, uint16_t port, uint16_t queue);
+void
+weir__port_remove_tx(struct txq_entry *e);
 
 #endif

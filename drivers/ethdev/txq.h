@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/common.h"
 #include "burst.h"
+#include "port.h"
 #include "weir_ethdev.h"
 
 struct weir_txq {
@@ -16,14 +17,40 @@ struct weir_txq {
 	/* Held back: pkts[first] to pkts[end - 1]. */
 	uint16_t first;
 	uint16_t end;
-	uint64_t timeout; /* TSC cycles */
-	uint64_t stuck_since;
+	/* TSC cycles. */
+	uint64_t timeout;
+	uint64_t waited; /* without progress, as far as it counts */
+	uint64_t tried_at;
 	/* Written by the owning task, read by all. */
 	struct atomic_u64 sent;
 	struct atomic_u64 dropped;
 	struct atomic_u64 retries;
 	struct rte_mbuf *pkts[WEIR_BURST_MAX];
+	struct txq_entry entry;
+#ifdef WEIR_ASSERTS
+	struct atomic_u32 in_use;
+#endif
 };
+
+/* The queue is one task's at a time: what two did at once would be both of theirs. */
+static __rte_always_inline void
+txq_enter(struct weir_txq *txq)
+{
+#ifdef WEIR_ASSERTS
+	WEIR_ASSERT(atomic_u32_exchange(&txq->in_use, 1, RELAXED) == 0,
+		    "txq: of one task at a time");
+#endif
+	(void)txq;
+}
+
+static __rte_always_inline void
+txq_leave(struct weir_txq *txq)
+{
+#ifdef WEIR_ASSERTS
+	atomic_u32_store(&txq->in_use, 0, RELAXED);
+#endif
+	(void)txq;
+}
 
 /* weir_txq_ready() while something is held back. */
 __rte_cold int
@@ -53,9 +80,12 @@ static __rte_always_inline bool
 txq_send_ready(struct weir_txq *txq, uint16_t port, uint16_t queue,
 	       struct rte_mbuf **pkts, uint16_t n)
 {
-	uint16_t sent = tx_burst(port, queue, pkts, n);
+	uint16_t sent;
 
+	txq_enter(txq);
+	sent = tx_burst(port, queue, pkts, n);
 	atomic_u64_add_owner(&txq->sent, sent);
+	txq_leave(txq);
 	if (likely(sent == n))
 		return true;
 	weir__txq_hold_back(txq, pkts + sent, n - sent);

@@ -96,8 +96,11 @@ struct weir_txq_stats {
  *
  * @param timeout_us  Microseconds without progress after which held-back
  *                    packets are dropped and counted, up to one that the
- *                    port takes; 0: at once.
- * @return NULL with rte_errno: EINVAL, no such port or queue, ENOMEM.
+ *                    port takes; 0: at once. Time between two tries, as while the
+ *                    process is stopped, counts as a quarter of it at most.
+ * @return NULL with rte_errno: EINVAL, no such port or queue, ENOMEM; EBUSY: there is a
+ * handle for the queue, and the port has not been configured with
+ * RTE_ETH_TX_OFFLOAD_MT_LOCKFREE. The port need not have been started yet.
  *
  * Any thread. Afterwards the handle belongs to one task at a time, and so does
  * the port's queue.

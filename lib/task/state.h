@@ -478,6 +478,9 @@ state_join_waker_unset(struct task_state *s)
 	return true;
 }
 
+/* T3, as it is broken by who has the handle. */
+#define JOIN_RULE "join: a handle is gone when it has given its outcome"
+
 /*
  * The join handle goes, and its reference. False, and no change, if the task is complete:
  * take or drop the outcome. JOIN_WAKER is not set, see state_join_waker_unset().
@@ -488,7 +491,7 @@ state_join_leave(struct task_state *s)
 	uint64_t old = state_load(s), to;
 
 	do {
-		WEIR_ASSERT(old & STATE_JOIN_INTEREST, "T3");
+		WEIR_ASSERT(old & STATE_JOIN_INTEREST, JOIN_RULE);
 		if (old & STATE_COMPLETE)
 			return false;
 		to = (old & ~STATE_JOIN_INTEREST) - STATE_REF_ONE;
@@ -505,11 +508,16 @@ state_join_end(struct task_state *s)
 	const uint64_t less = STATE_JOIN_INTEREST + STATE_REF_ONE;
 	uint64_t old = state_load(s);
 
-	WEIR_ASSERT((old & STATE_COMPLETE) && (old & STATE_JOIN_INTEREST),
-		    "T3");
+	WEIR_ASSERT(old & STATE_JOIN_INTEREST, JOIN_RULE);
+	WEIR_ASSERT(old & STATE_COMPLETE, "T3");
 	/* Nobody else can get at it: there is nothing to tell anyone. */
-	if (state_refs(old) == 1)
+	if (state_refs(old) == 1) {
+#ifdef WEIR_ASSERTS
+		/* But one who uses the handle again. */
+		atomic_u64_store(&s->word, old & ~STATE_JOIN_INTEREST, RELAXED);
+#endif
 		return true;
+	}
 	/* [task:A1] as in state_ref_dec(). */
 	old = atomic_u64_fetch_sub(&s->word, less, ACQ_REL);
 	return state_refs(old) == 1;

@@ -24,7 +24,10 @@ extern "C" {
 struct weir_hooks {
 	void *arg;
 
-	/** A thread begins to drive a worker, and ends. */
+	/**
+	 * A thread begins to drive a worker, and ends. Behind one that is in
+	 * weir_block_in_place() another begins, so a worker may have several.
+	 */
 	void (*thread_start)(void *arg, unsigned int worker);
 	void (*thread_stop)(void *arg, unsigned int worker);
 

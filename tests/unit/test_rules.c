@@ -15,10 +15,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 #include <rte_log.h>
 
 #include "rig.h"
+#include "txq.h"
 #include "weir_channel.h"
 #include "weir_fd.h"
 #include "weir_null.h"
@@ -397,6 +400,63 @@ runtime_with_workers_is_created_on_the_main_lcore(void **state)
 	assert_false(rig_runtime_exists("other"));
 }
 
+static const char *again_said;
+
+static int
+take_twice(struct weir_context *ctx, void *state)
+{
+	struct weir_join *join = *(struct weir_join **)state;
+	int rc = weir_join_poll(ctx, join, NULL);
+
+	if (rc == 0)
+		again_said = rule_broken_by(weir_join_poll(ctx, join, NULL));
+	return rc;
+}
+
+static void
+outcome_is_taken_once(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "twice",
+		.state_size = sizeof(struct weir_join *),
+		.poll = take_twice,
+	};
+	struct weir_join *join;
+
+	skip_without_asserts();
+	again_said = NULL;
+	join = rig_spawn(rig.rt, &rig_done_ops, &rig.told);
+	assert_int_equal(weir_runtime_block_on(rig.rt, &ops, &join, NULL), 0);
+	assert_string_equal(
+		again_said,
+		"join: a handle is gone when it has given its outcome");
+}
+
+/* Where another task is in the midst of a call, or seems to be. */
+static void
+transmit_queue_has_one_task(void **state)
+{
+	skip_without_asserts();
+#ifdef WEIR_ASSERTS
+	const struct rte_eth_conf conf = { 0 };
+	struct weir_txq *txq;
+	struct rte_mbuf *pkts[1];
+	uint16_t port;
+
+	assert_int_equal(rte_eal_hotplug_add("vdev", "net_null0", ""), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name("net_null0", &port), 0);
+	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
+	txq = weir_txq_create(port, 0, 0);
+	assert_non_null(txq);
+	rig_set(&txq->in_use, 1);
+	assert_string_equal(rule_broken_by(weir_txq_send(txq, pkts, 1)),
+			    "txq: of one task at a time");
+	rig_set(&txq->in_use, 0);
+	weir_txq_free(txq);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", "net_null0"), 0);
+#endif
+}
+
 int
 main(void)
 {
@@ -407,6 +467,8 @@ main(void)
 		RIG_TEST(runtime_is_not_freed_on_a_worker, 2),
 		RIG_TEST(runtime_is_freed_after_its_sources, 2),
 		RIG_TEST(task_that_waits_gives_a_wait, 2),
+		RIG_TEST(outcome_is_taken_once, 1),
+		RIG_TEST(transmit_queue_has_one_task, 1),
 		RIG_TEST(set_of_fds_is_freed_after_them, 2),
 		RIG_TEST(runtime_with_workers_is_created_on_the_main_lcore, 2),
 	};

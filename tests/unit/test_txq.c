@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
@@ -83,6 +84,56 @@ bad_transmit_queues_are_refused(void **state)
 	assert_null(weir_txq_create(UNKNOWN_PORT, 0, 0));
 	assert_int_equal(rte_errno, EINVAL);
 	weir_txq_free(NULL);
+}
+
+static void
+queue_has_one_handle(void **state)
+{
+	struct weir_txq *txq = open_txq(0), *other;
+
+	rte_errno = 0;
+	assert_null(weir_txq_create(ports[0], 0, 0));
+	assert_int_equal(rte_errno, EBUSY);
+	other = weir_txq_create(ports[0], 1, 0);
+	assert_non_null(other);
+	weir_txq_free(txq);
+	weir_txq_free(open_txq(0));
+	weir_txq_free(other);
+}
+
+/* Are the queues of ports such as several threads may use at once? */
+static bool shared;
+
+int
+__real_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf);
+int
+__wrap_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf);
+
+int
+__wrap_rte_eth_dev_conf_get(uint16_t port, struct rte_eth_conf *conf)
+{
+	int rc = __real_rte_eth_dev_conf_get(port, conf);
+
+	if (rc == 0 && shared)
+		conf->txmode.offloads |= RTE_ETH_TX_OFFLOAD_MT_LOCKFREE;
+	return rc;
+}
+
+static void
+shared_queue_has_as_many_as_are_made(void **state)
+{
+	struct weir_txq *txqs[3];
+	unsigned int i;
+
+	shared = true;
+	for (i = 0; i < RTE_DIM(txqs); i++)
+		txqs[i] = open_txq(0);
+	shared = false;
+	for (i = 0; i < RTE_DIM(txqs); i++) {
+		assert_null(weir_txq_create(ports[0], 0, 0));
+		weir_txq_free(txqs[i]);
+	}
+	weir_txq_free(open_txq(0));
 }
 
 static void
@@ -171,6 +222,36 @@ port_without_progress_costs_packets(void **state)
 		expect_sent(0, 0, 4);
 		weir_txq_free(txq);
 	}
+}
+
+/* As after a stop of the process: the port had room meanwhile, and nobody asked. */
+static void
+time_without_a_try_costs_no_packets(void **state)
+{
+	const unsigned int timeout_us = 2000;
+	struct weir_txq *txq = open_txq(timeout_us);
+	unsigned int i;
+
+	leave_room(0);
+	give(txq, 0, 32);
+	for (i = 0; i < 3; i++) {
+		rte_delay_us_block(2 * timeout_us);
+		assert_int_equal(is_ready(txq), WEIR_PENDING);
+	}
+	expect_stats(txq, 0, 0);
+	take_fillers(32);
+	rte_delay_us_block(2 * timeout_us);
+	assert_int_equal(is_ready(txq), 0);
+	expect_stats(txq, 32, 0);
+	take_fillers(PORT_RING - 32);
+	expect_sent(0, 0, 32);
+	/* What counts is counted anew. */
+	leave_room(0);
+	give(txq, 0, 1);
+	rte_delay_us_block(2 * timeout_us);
+	assert_int_equal(is_ready(txq), WEIR_PENDING);
+	take_fillers(PORT_RING);
+	weir_txq_free(txq);
 }
 
 /* A PMD that takes all but two packets, say since they are too long. */
@@ -321,6 +402,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PORTS_TEST(bad_transmit_queues_are_refused, 1),
+		PORTS_TEST(queue_has_one_handle, 1),
+		PORTS_TEST(shared_queue_has_as_many_as_are_made, 1),
+		PORTS_TEST(time_without_a_try_costs_no_packets, 1),
 		PORTS_TEST(packets_are_sent_in_order, 1),
 		PORTS_TEST(full_port_makes_its_task_wait, 1),
 		PORTS_TEST(what_cannot_be_held_back_is_dropped, 1),
