@@ -75,6 +75,7 @@ take_here(struct task *t, void *result)
 	const struct weir_task_ops *ops = task_ops(t);
 	int rc = t->outcome;
 
+	WEIR_ASSERT(state_load(&t->state) & STATE_JOIN_INTEREST, JOIN_RULE);
 	if (rc == 0 && result != NULL)
 		memcpy(result, t->bytes + ops->result_offset, ops->result_size);
 	else

@@ -508,8 +508,8 @@ state_join_end(struct task_state *s)
 	const uint64_t less = STATE_JOIN_INTEREST + STATE_REF_ONE;
 	uint64_t old = state_load(s);
 
-	WEIR_ASSERT(old & STATE_JOIN_INTEREST, JOIN_RULE);
-	WEIR_ASSERT(old & STATE_COMPLETE, "T3");
+	WEIR_ASSERT((old & STATE_COMPLETE) && (old & STATE_JOIN_INTEREST),
+		    "T3");
 	/* Nobody else can get at it: there is nothing to tell anyone. */
 	if (state_refs(old) == 1) {
 #ifdef WEIR_ASSERTS
