@@ -16,9 +16,9 @@
  *	return rc;
  * @endcode
  *
- * That is a plain thread. A task gives its context and a wait; a fiber does so inside
- * of weir_fiber_await(), and a task with a poll function notes in its state that it
- * waits, and calls weir_cond_wait() again when it is polled.
+ * That is a plain thread. A task gives its context and a wait: a fiber inside of
+ * weir_fiber_await(), a stackless one inside of WEIR_AWAIT(). Another notes in its state
+ * that it waits, and calls weir_cond_wait() again when it is polled.
  *
  * There is nothing to be closed: that no more will come is a part of what is waited
  * for, set under the mutex before weir_cond_broadcast().
