@@ -73,9 +73,12 @@
  * loaded: where C++ is loaded after it, with dlopen(3), fibers may not await there.
  */
 
+#include <errno.h>
+
 #include <weir_common.h>
 #include <weir_task.h>
 #include <weir_time.h>
+#include <weir_wait.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -167,6 +170,32 @@ weir_fiber_drop(void *state);
 		       (weir_rc_ = (__VA_ARGS__)) == WEIR_PENDING)      \
 			weir_rc_ = weir_fiber_suspend(weir_fiber_);     \
 		weir_rc_;                                               \
+	})
+
+/**
+ * As weir_fiber_await(), for a call with a wait (weir_wait.h) that lies on the fiber's
+ * stack: with -ECANCELED and -ETIMEDOUT, which end a wait from outside, it is given up
+ * by weir_wait_cancel().
+ *
+ * @code
+ * struct weir_wait wait = { 0 };
+ *
+ * rc = weir_fiber_await_with(f, &wait,
+ *			      weir_mutex_lock(weir_fiber_context(f), mutex, &wait));
+ * if (rc < 0)
+ *	return rc;
+ * @endcode
+ *
+ * The same wait does for the next call. A struct weir_sleep around it, as of
+ * weir_timeout(), is still to be cancelled.
+ */
+#define weir_fiber_await_with(fiber, wait, ...)                         \
+	__extension__({                                                 \
+		struct weir_wait *weir_wait_ = (wait);                  \
+		int weir_got_ = weir_fiber_await((fiber), __VA_ARGS__); \
+		if (weir_got_ == -ECANCELED || weir_got_ == -ETIMEDOUT) \
+			weir_wait_cancel(weir_wait_);                   \
+		weir_got_;                                              \
 	})
 
 /**

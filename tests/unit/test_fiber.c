@@ -12,6 +12,7 @@
 #include "base/rand.h"
 #include "fibers.h"
 #include "sched/scheduler.h"
+#include "waiter.h"
 
 #define MS UINT64_C(1000000)
 #define MANY 500u
@@ -279,6 +280,70 @@ others_may_not_wait_in_it(void **state)
 	assert_int_equal(rig_join(join, NULL), 0);
 }
 
+static struct weir_semaphore permits;
+
+/* Takes a mutex, n times after it had no time for that, and gives it back. */
+static int
+lock_and_unlock(struct weir_fiber *f, void *state)
+{
+	struct weir_mutex *mutex = ((struct job *)state)->arg;
+	struct weir_sleep limit = { 0 };
+	struct weir_wait wait = { 0 };
+	struct job *j = state;
+	int rc;
+
+	while (j->n-- > 0) {
+		rc = weir_fiber_await_with(
+			f, &wait,
+			weir_timeout(weir_fiber_context(f), &limit, 1000,
+				     weir_mutex_lock(weir_fiber_context(f),
+						     mutex, &wait)));
+		weir_sleep_cancel(&limit);
+		if (rc != -ETIMEDOUT)
+			return -EILSEQ;
+		/* The wait does for something else. */
+		rc = weir_fiber_await_with(
+			f, &wait,
+			weir_semaphore_acquire(weir_fiber_context(f), &permits,
+					       1, &wait));
+		if (rc < 0)
+			return rc;
+	}
+	rig_set(&rig.go, 1);
+	rc = weir_fiber_await_with(
+		f, &wait, weir_mutex_lock(weir_fiber_context(f), mutex, &wait));
+	if (rc == 0)
+		weir_mutex_unlock(mutex);
+	return rc;
+}
+
+static void
+wait_on_its_stack_is_given_up(void **state)
+{
+	struct weir_mutex mutex;
+	struct weir_join *join;
+
+	assert_int_equal(weir_semaphore_init(&permits, 2), 0);
+	weir_mutex_init(&mutex);
+	assert_int_equal(weir_mutex_try_lock(&mutex), 0);
+	rig_set(&rig.go, 0);
+	join = fiber_spawn(lock_and_unlock, &mutex, 2);
+	rig_wait_until(rig_get(&rig.go));
+	waiter_wait_for(&mutex, 1);
+	weir_mutex_unlock(&mutex);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(weir_mutex_try_lock(&mutex), 0);
+	join = fiber_spawn(lock_and_unlock, &mutex, 0);
+	waiter_wait_for(&mutex, 1);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	assert_int_equal(waiters(&mutex), 0);
+	weir_mutex_unlock(&mutex);
+	weir_mutex_fini(&mutex);
+	assert_int_equal(weir_semaphore_available(&permits), 0);
+	weir_semaphore_fini(&permits);
+}
+
 static int
 sleeping_run(struct weir_fiber *f, void *state)
 {
@@ -374,6 +439,7 @@ main(void)
 		RIG_TEST(fiber_without_drop_is_refused, 2),
 		RIG_TESTS(it_waits_for_what_tasks_wait_for),
 		RIG_TEST(others_may_not_wait_in_it, 2),
+		RIG_TESTS(wait_on_its_stack_is_given_up),
 		RIG_TESTS(many_wait_at_once),
 		RIG_TESTS(storm_of_fibers_and_aborts),
 	};
