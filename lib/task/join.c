@@ -64,8 +64,10 @@ end_handle(struct task *t)
 	if (unlikely(t->join_waiter != NULL) &&
 	    !(state_load(&t->state) & STATE_JOIN_WAKER))
 		drop_waiter(t);
-	if (state_join_end(&t->state))
+	if (state_join_end(&t->state)) {
+		state_join_forget(&t->state);
 		weir__cell_put(t);
+	}
 }
 
 /* The task is complete: hands its outcome out and ends the handle. */

@@ -511,16 +511,22 @@ state_join_end(struct task_state *s)
 	WEIR_ASSERT((old & STATE_COMPLETE) && (old & STATE_JOIN_INTEREST),
 		    "T3");
 	/* Nobody else can get at it: there is nothing to tell anyone. */
-	if (state_refs(old) == 1) {
-#ifdef WEIR_ASSERTS
-		/* But one who uses the handle again. */
-		atomic_u64_store(&s->word, old & ~STATE_JOIN_INTEREST, RELAXED);
-#endif
+	if (state_refs(old) == 1)
 		return true;
-	}
 	/* [task:A1] as in state_ref_dec(). */
 	old = atomic_u64_fetch_sub(&s->word, less, ACQ_REL);
 	return state_refs(old) == 1;
+}
+
+/* Of one that is free now, so that who uses the handle again is told (T3). */
+static inline void
+state_join_forget(struct task_state *s)
+{
+#ifdef WEIR_ASSERTS
+	atomic_u64_store(&s->word, state_load(s) & ~STATE_JOIN_INTEREST,
+			 RELAXED);
+#endif
+	(void)s;
 }
 
 static inline void
