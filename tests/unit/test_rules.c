@@ -400,6 +400,20 @@ runtime_with_workers_is_created_on_the_main_lcore(void **state)
 	assert_false(rig_runtime_exists("other"));
 }
 
+/* It stops inside, with the lock of the mutex, so the two are of no more use. */
+static void
+condition_is_waited_for_with_its_mutex(void **state)
+{
+	static struct weir_mutex mutex;
+	static struct weir_cond cond;
+
+	skip_without_asserts();
+	weir_mutex_init(&mutex);
+	weir_cond_init(&cond, &mutex);
+	assert_string_equal(rule_broken_by(weir_cond_wait(NULL, &cond, NULL)),
+			    "cond: who waits has the mutex");
+}
+
 static const char *again_said;
 
 static int
@@ -467,6 +481,7 @@ main(void)
 		RIG_TEST(runtime_is_not_freed_on_a_worker, 2),
 		RIG_TEST(runtime_is_freed_after_its_sources, 2),
 		RIG_TEST(task_that_waits_gives_a_wait, 2),
+		RIG_TEST(condition_is_waited_for_with_its_mutex, 1),
 		RIG_TEST(outcome_is_taken_once, 1),
 		RIG_TEST(transmit_queue_has_one_task, 1),
 		RIG_TEST(set_of_fds_is_freed_after_them, 2),
