@@ -473,45 +473,52 @@ nobody_misses_a_round(void **state)
 
 #define ITEMS 4000
 
+static struct taker crowd[2 * ITEMS];
+static struct weir_join *crowd_joins[RTE_DIM(crowd)];
+static struct atomic_u32 has_aborter;
+
+/* One aborts each third of the crowd, while two give items to half of it. */
 static void *
-give_often(void *arg)
+give_or_abort(void *arg)
 {
 	unsigned int i;
 
-	for (i = 0; i < ITEMS; i++) {
-		add_items(1);
+	if (atomic_u32_exchange(&has_aborter, 1, RELAXED) == 0) {
+		for (i = 0; i < RTE_DIM(crowd); i += 3)
+			weir_join_abort(crowd_joins[i]);
+		return NULL;
+	}
+	for (i = 0; i < ITEMS / 2; i++) {
+		weir_mutex_lock(NULL, &mutex, NULL);
+		items++;
+		weir_mutex_unlock(&mutex);
 		weir_cond_signal(&cond);
 	}
 	return NULL;
 }
 
-/* With as many items as takers, less those who are aborted. */
+/* Who is aborted gives on what it was told, so the others take all there is. */
 static void
-no_item_is_left(void **state)
+no_signal_is_lost(void **state)
 {
-	static struct taker takers[2 * ITEMS];
-	static struct weir_join *joins[RTE_DIM(takers)];
 	unsigned int i, ended = 0;
+	int rc;
 
-	for (i = 0; i < RTE_DIM(takers); i++) {
-		takers[i] = (struct taker){ 0 };
-		joins[i] = waiter_spawn(rig.rt, take_item, &takers[i]);
+	for (i = 0; i < RTE_DIM(crowd); i++) {
+		crowd[i] = (struct taker){ 0 };
+		crowd_joins[i] = waiter_spawn(rig.rt, take_item, &crowd[i]);
 	}
-	for (i = 0; i < RTE_DIM(joins); i += 3)
-		weir_join_abort(joins[i]);
-	rig_threads(2, give_often, NULL);
-	/* Who was aborted has given back what it was told. */
-	for (i = 0; i < RTE_DIM(joins); i++) {
-		int rc;
-
-		if (i % 3 != 0)
-			weir_join_abort(joins[i]);
-		rc = rig_join(joins[i], NULL);
+	rig_set(&has_aborter, 0);
+	rig_threads(3, give_or_abort, NULL);
+	rig_wait_until(items_taken() == ITEMS);
+	for (i = 0; i < RTE_DIM(crowd); i++) {
+		weir_join_abort(crowd_joins[i]);
+		rc = rig_join(crowd_joins[i], NULL);
 		assert_true(rc == 0 || rc == -ECANCELED);
 		ended += rc == 0;
 	}
-	assert_int_equal(ended, items_taken());
-	assert_int_equal(items + taken, 2 * ITEMS);
+	assert_int_equal(ended, ITEMS);
+	assert_int_equal(items, 0);
 	assert_true(mutex_is_free());
 }
 
@@ -536,8 +543,8 @@ main(void)
 		TEST(who_gives_up_in_line_leaves_it, 1),
 		TEST(workers_may_not_block_nor_waits_be_used_twice, 1),
 		TEST(cancelled_thread_waits_on, 1),
-		TEST(no_item_is_left, 1),
-		TEST(no_item_is_left, 3),
+		TEST(no_signal_is_lost, 1),
+		TEST(no_signal_is_lost, 3),
 		cmocka_unit_test_setup_teardown(nobody_misses_a_round, begin,
 						end),
 	};
