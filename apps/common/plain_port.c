@@ -41,10 +41,11 @@ static int
 start(struct plain_port *port, unsigned int mbufs)
 {
 	unsigned int node = (unsigned int)rte_eth_dev_socket_id(port->id);
-	uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
+	uint16_t txd = DESCRIPTORS;
 	char name[RTE_MEMPOOL_NAMESIZE];
 	int rc;
 
+	port->rxd = DESCRIPTORS;
 	snprintf(name, sizeof(name), "port_%u", port->id);
 	port->pool =
 		rte_pktmbuf_pool_create(name, mbufs, POOL_CACHE, 0,
@@ -53,9 +54,10 @@ start(struct plain_port *port, unsigned int mbufs)
 		return -rte_errno;
 	rc = configure(port);
 	if (rc == 0)
-		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd);
+		rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rxd,
+						      &txd);
 	if (rc == 0)
-		rc = rte_eth_rx_queue_setup(port->id, 0, rxd, node, NULL,
+		rc = rte_eth_rx_queue_setup(port->id, 0, port->rxd, node, NULL,
 					    port->pool);
 	if (rc == 0)
 		rc = rte_eth_tx_queue_setup(port->id, 0, txd, node, NULL);

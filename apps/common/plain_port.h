@@ -18,6 +18,7 @@ struct plain_port {
 	unsigned int if_index; /* the kernel's; 0: none */
 	struct rte_ether_addr mac;
 	struct rte_mempool *pool;
+	uint16_t rxd; /* descriptors of its receive queue */
 	bool started;
 	/* From plain_port_attach() on. */
 	struct weir_rxq *rxq;

@@ -231,7 +231,7 @@ all_sent(void)
 	return true;
 }
 
-/* Sends what has been received, until it has, or another signal comes. */
+/* Sends what has come by now, until it has, or another signal comes. */
 static void
 finish(const sigset_t *signals)
 {
@@ -241,8 +241,8 @@ finish(const sigset_t *signals)
 	/* The others end behind these, from first to last. */
 	for (i = 0; i < nb_ports; i++)
 		if (ports[i].first != NULL)
-			weir_source_close(weir_rxq_source(ports[i].port.rxq),
-					  ESHUTDOWN);
+			weir_rxq_finish(ports[i].port.rxq, ESHUTDOWN,
+					ports[i].port.rxd);
 	while (!all_sent() && sigtimedwait(signals, NULL, &period) < 0)
 		;
 }

@@ -15,6 +15,8 @@
  *    frees.
  * X4 A poll asks for as many as any PMD gives some of. A task may ask for fewer; if
  *    it gets none for that, a poll does.
+ * X5 Once it is finished only polls ask the PMD, and the first that finds none ends it,
+ *    or that would ask for more than it was to give. So it ends, however fast they come.
  *
  * While the home worker sleeps, the queue's interrupt is enabled and its fd is
  * in the worker's epoll set, and at no other time. Adding the fd each time, and
@@ -47,7 +49,27 @@ static_assert(WEIR_BURST_MAX % RX_MULTIPLE == 0, "the largest is one");
 static void
 note_stash(struct weir_rxq *rxq)
 {
-	source_of(rxq)->stocked = rxq->first != rxq->end;
+	source_of(rxq)->stocked =
+		rxq->first != rxq->end || rxq->last_error != 0;
+}
+
+static uint16_t
+ask(struct weir_rxq *rxq, uint32_t most)
+{
+	uint16_t n = (uint16_t)RTE_MIN(most, (uint32_t)rxq->room);
+
+	n = RTE_ALIGN_CEIL(n, RX_MULTIPLE);
+	return rx_burst(rxq->port, rxq->queue, rxq->pkts, n);
+}
+
+/* X5. 0: there are no more. */
+static uint16_t
+ask_for_the_last(struct weir_rxq *rxq)
+{
+	uint16_t n = rxq->left > 0 ? ask(rxq, rxq->left) : 0;
+
+	rxq->left -= RTE_MIN(rxq->left, (uint32_t)n);
+	return n;
 }
 
 static int
@@ -57,10 +79,12 @@ rxq_poll(void *priv)
 
 	if (rxq->first == rxq->end) {
 		rxq->first = 0;
-		rxq->end =
-			rx_burst(rxq->port, rxq->queue, rxq->pkts, rxq->room);
+		rxq->end = likely(rxq->last_error == 0) ? ask(rxq, rxq->room) :
+							  ask_for_the_last(rxq);
 		note_stash(rxq);
 	}
+	if (unlikely(rxq->last_error != 0) && rxq->end == 0)
+		return -rxq->last_error;
 	return rxq->end - rxq->first;
 }
 
@@ -233,6 +257,20 @@ weir_rxq_source(struct weir_rxq *rxq)
 	return weir_source_of(rxq);
 }
 
+void
+weir_rxq_finish(struct weir_rxq *rxq, int error, uint32_t most)
+{
+	weir_source_lock(rxq);
+	if (rxq->last_error == 0) {
+		rxq->last_error = (int16_t)errno_or_einval(error);
+		rxq->left = most;
+	}
+	note_stash(rxq);
+	weir_source_unlock(rxq);
+	/* Who waits is told by the next poll, which a sleep would put off. */
+	weir_source_notify(rxq);
+}
+
 static uint16_t
 take_stash(struct weir_rxq *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -263,6 +301,15 @@ int
 weir__rxq_recv_rare(struct weir_context *ctx, struct weir_rxq *rxq,
 		    struct rte_mbuf **pkts, uint16_t n)
 {
+	struct weir_source *src = source_of(rxq);
+	int rc;
+
+	/* X5. The PMD of one that is closed may be gone. */
+	if (rxq->first == rxq->end && rxq->last_error != 0 && src->error == 0) {
+		rc = rxq_poll(rxq);
+		if (rc < 0)
+			src->error = (int16_t)-rc;
+	}
 	if (rxq->first == rxq->end)
 		return fail(rxq);
 	n = take_stash(rxq, pkts, n);

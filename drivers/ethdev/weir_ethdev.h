@@ -62,6 +62,25 @@ WEIR_API struct weir_source *
 weir_rxq_source(struct weir_rxq *rxq);
 
 /**
+ * Ends a queue behind the packets that lie in it: its task goes on to receive, and
+ * once a look finds none has the error, as if the source had been closed with it.
+ *
+ * @param error  Positive errno; EINVAL stands in for any other number. ECANCELED makes
+ *               the end of a task that returns it none that the log tells of.
+ * @param most   After so many packets it ends too, though more come; there may be seven
+ *               more, since polls ask for a multiple of 8. With the number of the
+ *               queue's descriptors those that lie in it now are among them.
+ *
+ * Takes nobody's time: who wants to know when it has ended waits for its task. A
+ * second call changes nothing; weir_source_close() ends it without more ado.
+ *
+ * Any thread, but not from inside a receive function, as ethdev's callbacks for
+ * received packets are, nor from inside the transmit function of weir_forward().
+ */
+WEIR_API void
+weir_rxq_finish(struct weir_rxq *rxq, int error, uint32_t most);
+
+/**
  * Receives packets, or arranges a wake-up.
  *
  * Spends a unit of budget a packet, at least one.

@@ -269,6 +269,8 @@ struct beside {
 	struct weir_join *join;
 	bool abort; /* instead of an end in good order */
 	bool over;
+	bool finished;
+	unsigned int most; /* frames that there may be in the end */
 	int outcome;
 	unsigned int links_down;
 };
@@ -282,6 +284,20 @@ tell_end(struct beside *b)
 				  ESHUTDOWN);
 	else
 		weir_join_abort(b->join);
+}
+
+/* X5 */
+static void
+finish(struct beside *b)
+{
+	unsigned int most = fuzz_u8(&in);
+
+	if (!mode->receives)
+		return;
+	weir_rxq_finish(stream.forward.rxq, ESHUTDOWN, most);
+	if (!b->finished)
+		b->most = nb_frames + most + 7;
+	b->finished = true;
 }
 
 static int
@@ -305,6 +321,9 @@ beside_poll(struct weir_context *ctx, void *state)
 		break;
 	case 4:
 		weir_port_gone(port);
+		break;
+	case 5:
+		finish(b);
 		break;
 	}
 	return weir_context_yield(ctx);
@@ -370,7 +389,9 @@ check_account(const struct beside *b)
 		   stream.consumed + nb_sent + lost);
 	fuzz_check(stream.forward.link_downs <= b->links_down);
 	fuzz_check(b->outcome == (b->abort ? -ECANCELED : -ESHUTDOWN) ||
+		   (b->finished && b->outcome == -ESHUTDOWN) ||
 		   (mode->receives && b->outcome == -ENODEV));
+	fuzz_check(!b->finished || nb_frames <= b->most);
 	fuzz_check(segments_left == 0);
 	fuzz_check(rte_mempool_in_use_count(rx_pool) == 0);
 	fuzz_check(rte_mempool_in_use_count(own_pool) == 0);
@@ -423,7 +444,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct beside b = { .over = false };
+	struct beside b = { 0 };
 	unsigned int i;
 
 	in = (struct fuzz_input){ data, size };

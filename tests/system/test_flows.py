@@ -22,6 +22,7 @@ PACKETS = 4000
 REPEATED = 500
 TWICE_RUNS = 10
 FLOWS = 60
+DESCRIPTORS = 512  # of its receive queue
 IPV4, IPV6, VLAN, OTHER = 0x0800, 0x86dd, 0x8100, 0x88b5
 TCP, UDP, GRE = 6, 17, 47
 MORE = 0x2000  # fragments behind this one, in IPv4
@@ -162,6 +163,19 @@ def end_under_load(workers, options=()):
           and (dropped0, dropped1) == (0, 0), f"{account}")
 
 
+def end_behind_the_queue(rng, workers, options=()):
+    """What lies in it when it is told to end is received, however slow the work is."""
+    packets, _ = make_traffic(rng)
+    with tempfile.TemporaryDirectory(prefix="weir-system-") as folder:
+        write_pcap(f"{folder}/in", packets)
+        vdev = f"net_pcap0,rx_pcap={folder}/in"
+        with Flows(("--work", "300000", *options), (vdev,), workers) as program:
+            program.wait_started()
+            account = program.stop()
+    received, sent, dropped = account[0]
+    check(DESCRIPTORS <= received == sent and dropped == 0, f"{account}")
+
+
 def rings_keep_none():
     """What lies in the ring of a port at the end is nobody's packet for good."""
     with Flows(ORDERED, ("net_null0", "net_ring0"), 1, telemetry=True) as program:
@@ -276,6 +290,9 @@ def main():
         tap.run(f"end under load, {workers} workers", end_under_load, workers)
         tap.run(f"end under load, {workers} workers, ordered", end_under_load,
                 workers, ORDERED)
+    for options in (("--buckets", "4"), ORDERED):
+        tap.run(f"end behind the queue, {options[1]}", end_behind_the_queue, rng, 2,
+                options)
     tap.run("a second signal", second_signal, rng, ("--buckets", "32"))
     tap.run("a second signal, ordered", second_signal, rng, ORDERED)
     tap.run("rings keep none", rings_keep_none)

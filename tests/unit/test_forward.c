@@ -221,6 +221,20 @@ queue_that_is_closed_ends_it(void **state)
 }
 
 static void
+queue_that_is_finished_ends_it_behind_its_packets(void **state)
+{
+	struct weir_join *join;
+
+	open_queues();
+	arrive(0, 0, 300);
+	weir_rxq_finish(rxq, ECANCELED, UINT32_MAX);
+	join = spawn_forwarder(32, NULL, NULL);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	expect_sent(1, 0, 300);
+	free_queues();
+}
+
+static void
 second_one_is_refused(void **state)
 {
 	struct weir_join *join;
@@ -424,6 +438,8 @@ main(void)
 		PORTS_TESTS(lost_links_are_counted),
 		PORTS_TEST(port_that_goes_ends_it, 1),
 		PORTS_TEST(queue_that_is_closed_ends_it, 1),
+		PORTS_TEST(queue_that_is_finished_ends_it_behind_its_packets,
+			   1),
 		PORTS_TEST(second_one_is_refused, 1),
 		PORTS_TEST(full_port_holds_it_up, 1),
 		PORTS_TEST(turns_end_with_their_budget, 1),

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -416,6 +417,106 @@ packets_that_nobody_took_are_freed(void **state)
 	/* ports_teardown() counts. */
 }
 
+/* Of whoever has been told of the end, behind n packets, which it has sent. */
+static void
+expect_finished(struct weir_join *join, int error, unsigned int n)
+{
+	assert_int_equal(rig_join(join, NULL), -error);
+	expect_sent(1, 0, n);
+	assert_int_equal(rte_ring_count(rings[1]), 0);
+}
+
+/* X5. Whether the stash has some of them or not. */
+static void
+queue_that_is_finished_gives_what_lies_in_it(void **state)
+{
+	struct weir_txq *txq = weir_txq_create(ports[1], 0, FOR_EVER);
+	const uint16_t bursts[] = { 1, 12, 32, 512 };
+	struct weir_rxq *rxq;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(bursts); i++) {
+		rxq = open_rxq(bursts[i]);
+		if (i % 2 == 1)
+			have_polled(rxq);
+		arrive(0, 0, 500);
+		weir_rxq_finish(rxq, ECANCELED, UINT32_MAX);
+		/* A second one changes nothing. */
+		weir_rxq_finish(rxq, EIO, 0);
+		expect_finished(spawn_receiver(rxq, txq, bursts[i], 501),
+				ECANCELED, 500);
+		/* The PMD is not asked any more. */
+		arrive(0, 0, 1);
+		expect_finished(spawn_receiver(rxq, txq, 1, 1), ECANCELED, 0);
+		assert_int_equal(rte_ring_count(rings[0]), 1);
+		take_sent(0);
+		weir_rxq_free(rxq);
+	}
+	weir_txq_free(txq);
+}
+
+/* X5: for one that never runs dry. */
+static void
+queue_that_is_finished_gives_no_more_than_asked_for(void **state)
+{
+	struct weir_txq *txq = weir_txq_create(ports[1], 0, FOR_EVER);
+	const struct {
+		uint32_t most, given;
+	} rows[] = { { 0, 0 }, { 1, 8 }, { 8, 8 }, { 64, 64 }, { 67, 72 } };
+	struct weir_rxq *rxq;
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		rxq = open_rxq(32);
+		arrive(0, 0, 100);
+		weir_rxq_finish(rxq, ESHUTDOWN, rows[i].most);
+		expect_finished(spawn_receiver(rxq, txq, 5, 100), ESHUTDOWN,
+				rows[i].given);
+		for (k = rows[i].given; k < 100; k++)
+			assert_int_equal(take_sent(0), k);
+		weir_rxq_free(rxq);
+	}
+	weir_txq_free(txq);
+}
+
+/* Its worker polls, or sleeps. Numbers that are no errors are none here either. */
+static void
+who_waits_for_a_queue_that_is_finished_is_told(void **state)
+{
+	const int errors[] = { ECANCELED, 0, -1, INT_MAX, ENETDOWN };
+	const int told[] = { ECANCELED, EINVAL, EINVAL, EINVAL, ENODEV };
+	struct weir_join *join;
+	struct weir_rxq *rxq;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(errors); i++) {
+		rxq = open_rxq(32);
+		join = spawn_receiver(rxq, NULL, 32, 1);
+		wait_until_polled(rxq);
+		weir_rxq_finish(rxq, errors[i], UINT32_MAX);
+		assert_int_equal(rig_join(join, NULL), -told[i]);
+		weir_rxq_free(rxq);
+	}
+}
+
+static void
+port_that_goes_ends_a_queue_that_is_finished(void **state)
+{
+	struct weir_rxq *rxq = open_rxq(32);
+
+	arrive(0, 0, 1);
+	weir_rxq_finish(rxq, ECANCELED, UINT32_MAX);
+	weir_port_gone(ports[0]);
+	assert_int_equal(rig_join(spawn_receiver(rxq, NULL, 32, 1), NULL),
+			 -ENODEV);
+	/* Nor does one that is finished afterwards ask. */
+	weir_rxq_finish(rxq, ECANCELED, UINT32_MAX);
+	assert_int_equal(rig_join(spawn_receiver(rxq, NULL, 32, 1), NULL),
+			 -ENODEV);
+	assert_int_equal(take_sent(0), 0);
+	weir_rxq_free(rxq);
+}
+
 static void
 shutdown_ends_a_receiver(void **state)
 {
@@ -623,6 +724,23 @@ packets_wake_a_worker_by_interrupt(void **state)
 	}
 }
 
+/* It would sleep until the interrupt, which does not come. */
+static void
+worker_that_sleeps_finishes_its_queue(void **state)
+{
+	struct weir_rxq *rxq = open_sleeping(true, 0);
+	struct weir_join *join = spawn_receiver(rxq, NULL, 32, 1);
+	const uint64_t one = 1;
+
+	/* From its first interrupt on sleeps are long. */
+	rig_wait_until(rig_get(&interrupts.adds) > 0);
+	assert_int_equal(write(interrupts.fd, &one, sizeof(one)), sizeof(one));
+	rig_wait_until(rig_get(&interrupts.adds) > 1);
+	weir_rxq_finish(rxq, ECANCELED, UINT32_MAX);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	close_sleeping(rxq);
+}
+
 static bool
 is_raised(int interrupt)
 {
@@ -816,9 +934,15 @@ main(void)
 		PORTS_TESTS(link_that_goes_down_is_told_once),
 		PORTS_TESTS(second_waiter_is_refused),
 		PORTS_TESTS(packets_that_nobody_took_are_freed),
+		PORTS_TESTS(queue_that_is_finished_gives_what_lies_in_it),
+		PORTS_TESTS(
+			queue_that_is_finished_gives_no_more_than_asked_for),
+		PORTS_TESTS(who_waits_for_a_queue_that_is_finished_is_told),
+		PORTS_TESTS(port_that_goes_ends_a_queue_that_is_finished),
 		PORTS_TESTS(shutdown_ends_a_receiver),
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
 		PORTS_TESTS(packets_wake_a_worker_by_interrupt),
+		PORTS_TESTS(worker_that_sleeps_finishes_its_queue),
 		PORTS_TESTS(interrupt_that_nobody_reads_is_taken_back),
 		PORTS_TESTS(queue_without_interrupts_is_polled),
 		PORTS_TESTS(line_about_a_queue_that_is_polled_names_it),
