@@ -21,11 +21,15 @@
 #include <rte_log.h>
 
 #include "rig.h"
+#include "sync/oneshot.h"
+#include "sync/permits.h"
 #include "txq.h"
 #include "weir_channel.h"
+#include "weir_cond.h"
 #include "weir_fd.h"
 #include "weir_null.h"
 #include "weir_oneshot.h"
+#include "weir_source_driver.h"
 
 static __thread jmp_buf *behind_call;
 static __thread const char *broken;
@@ -414,6 +418,151 @@ condition_is_waited_for_with_its_mutex(void **state)
 			    "cond: who waits has the mutex");
 }
 
+static void
+locks_are_given_back_by_who_holds_them(void **state)
+{
+	const char *const rule = "unlock: only by who holds the lock";
+	struct weir_rwlock lock;
+	struct weir_mutex mutex;
+
+	skip_without_asserts();
+	weir_mutex_init(&mutex);
+	weir_rwlock_init(&lock);
+	assert_string_equal(rule_broken_by(weir_mutex_unlock(&mutex)), rule);
+	assert_string_equal(rule_broken_by(weir_rwlock_read_unlock(&lock)),
+			    rule);
+	assert_string_equal(rule_broken_by(weir_rwlock_write_unlock(&lock)),
+			    rule);
+	assert_int_equal(weir_rwlock_try_read(&lock), 0);
+	assert_string_equal(rule_broken_by(weir_rwlock_write_unlock(&lock)),
+			    rule);
+	weir_rwlock_read_unlock(&lock);
+	weir_rwlock_fini(&lock);
+	weir_mutex_fini(&mutex);
+}
+
+/* In line for a mutex and then, with it, for a condition. */
+static struct {
+	struct weir_mutex mutex;
+	struct weir_cond cond;
+	struct weir_wait wait;
+	bool has_mutex;
+	struct weir_oneshot_rx *oneshot;
+} line;
+
+static int
+stand_in_line(struct weir_context *ctx, void *state)
+{
+	int rc;
+
+	if (!line.has_mutex) {
+		rc = weir_mutex_lock(ctx, &line.mutex, &line.wait);
+		if (rc != 0)
+			return rc;
+		line.has_mutex = true;
+	}
+	rc = weir_cond_wait(ctx, &line.cond, &line.wait);
+	if (rc == 0)
+		weir_mutex_unlock(&line.mutex);
+	return rc;
+}
+
+static bool
+mutex_is_awaited(struct lock *lock)
+{
+	bool awaited;
+
+	lock_acquire(lock);
+	awaited = sync_awaited(&semaphore_of(&line.mutex.sem)->sync, 0);
+	lock_release(lock);
+	return awaited;
+}
+
+/* Each stops inside, with the lock. */
+static void
+nobody_waits_for_what_is_ended(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "in line",
+		.poll = stand_in_line,
+	};
+	const char *const rule = "fini: nobody may wait any more", *said;
+	struct lock *lock = &semaphore_of(&line.mutex.sem)->sync.lock;
+	struct weir_join *join;
+
+	skip_without_asserts();
+	memset(&line, 0, sizeof(line));
+	weir_mutex_init(&line.mutex);
+	weir_cond_init(&line.cond, &line.mutex);
+	assert_int_equal(weir_mutex_try_lock(&line.mutex), 0);
+	join = weir_task_spawn(rig.rt, &ops, NULL, NULL);
+	rig_wait_until(mutex_is_awaited(lock));
+	said = rule_broken_by(weir_mutex_fini(&line.mutex));
+	lock_release(lock);
+	assert_string_equal(said, rule);
+	/* It has the mutex then, and gives it back as it waits again. */
+	weir_mutex_unlock(&line.mutex);
+	assert_int_equal(weir_mutex_lock(NULL, &line.mutex, NULL), 0);
+	said = rule_broken_by(weir_cond_fini(&line.cond));
+	lock_release(lock);
+	assert_string_equal(said, rule);
+	weir_cond_signal(&line.cond);
+	weir_mutex_unlock(&line.mutex);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_null(rule_broken_by(weir_cond_fini(&line.cond)));
+	assert_null(rule_broken_by(weir_mutex_fini(&line.mutex)));
+}
+
+static int
+await_oneshot(struct weir_context *ctx, void *state)
+{
+	int value;
+
+	return weir_oneshot_recv(ctx, line.oneshot, &value, &line.wait);
+}
+
+static void
+end_of_a_oneshot_is_given_up_by_nobody_who_waits(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "awaits",
+		.poll = await_oneshot,
+	};
+	struct weir_oneshot_tx *tx;
+	struct weir_join *join;
+	const char *said;
+	int value = 1;
+
+	skip_without_asserts();
+	memset(&line, 0, sizeof(line));
+	assert_int_equal(weir_oneshot_create(rig.rt, sizeof(value), NULL, &tx,
+					     &line.oneshot),
+			 0);
+	join = weir_task_spawn(rig.rt, &ops, NULL, NULL);
+	rig_wait_until(oneshot_is_waker(atomic_u64_load(
+		&((struct oneshot *)line.oneshot)->word, ACQUIRE)));
+	said = rule_broken_by(weir_oneshot_rx_drop(line.oneshot));
+	assert_non_null(said);
+	assert_string_equal(said, "rx_drop: nobody may wait for it");
+	assert_int_equal(weir_oneshot_send(tx, &value), 0);
+	assert_int_equal(rig_join(join, NULL), 0);
+}
+
+static void
+wait_that_fails_has_an_error(void **state)
+{
+	struct weir_null *source;
+
+	skip_without_asserts();
+	source = weir_null_create(rig.rt, 0);
+	assert_non_null(source);
+	weir_source_lock(source);
+	assert_string_equal(rule_broken_by(weir_source_wait_fail(source)),
+			    "weir_source_wait_fail(): no error to report");
+	weir_source_unlock(source);
+	weir_null_free(source);
+}
+
 static const char *again_said;
 
 static int
@@ -482,6 +631,10 @@ main(void)
 		RIG_TEST(runtime_is_freed_after_its_sources, 2),
 		RIG_TEST(task_that_waits_gives_a_wait, 2),
 		RIG_TEST(condition_is_waited_for_with_its_mutex, 1),
+		RIG_TEST(locks_are_given_back_by_who_holds_them, 1),
+		RIG_TEST(nobody_waits_for_what_is_ended, 1),
+		RIG_TEST(end_of_a_oneshot_is_given_up_by_nobody_who_waits, 1),
+		RIG_TEST(wait_that_fails_has_an_error, 1),
 		RIG_TEST(outcome_is_taken_once, 1),
 		RIG_TEST(transmit_queue_has_one_task, 1),
 		RIG_TEST(set_of_fds_is_freed_after_them, 2),
