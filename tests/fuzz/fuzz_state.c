@@ -38,7 +38,7 @@ static struct {
 	/* Who has a reference. */
 	bool was_owned; /* what OWNED became, which the runner has */
 	bool queued;
-	bool kept; /* as queued, with RUNNING */
+	bool kept; /* as queued, with RUNNING; maybe from its start */
 	bool left; /* as queued, to who watched */
 	bool handle;
 	enum runner runner;
@@ -84,12 +84,15 @@ check_free(bool told)
 static void
 begin(struct fuzz_input *in)
 {
-	unsigned int how = fuzz_below(in, 8);
+	unsigned int how = fuzz_below(in, 16);
 
 	memset(&m, 0, sizeof(m));
-	m.notified = true;
-	m.queued = true;
 	m.job = how % 4 == 0;
+	/* N1 of run.h */
+	m.kept = !m.job && how >= 8;
+	m.running = m.kept;
+	m.notified = !m.kept;
+	m.queued = !m.kept;
 	m.owned = !m.job;
 	m.join_interest = m.job || how % 4 != 3;
 	m.handle = m.join_interest;
@@ -98,8 +101,8 @@ begin(struct fuzz_input *in)
 		return;
 	}
 	/* Some are of the same place. */
-	m.place = how < 4 ? 0 : (uint16_t)fuzz_u32(in);
-	state_begin(&state, m.place, !m.handle, false);
+	m.place = how % 8 < 4 ? 0 : (uint16_t)fuzz_u32(in);
+	state_begin(&state, m.place, !m.handle, m.kept);
 }
 
 /* A notification is taken from its queue. */
