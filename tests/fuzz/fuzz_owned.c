@@ -66,6 +66,7 @@ struct model {
 	/* Who has a reference. */
 	bool spawner; /* the notification, yet */
 	bool queued;
+	bool kept; /* as queued, with RUNNING from its start (N1 of run.h) */
 	bool runs; /* on a worker, which ends it */
 	bool handle;
 	/* Of the walk that is under way on each level. */
@@ -196,7 +197,7 @@ on_drop(void *state)
 	}
 	settle(a);
 	a->ending = m;
-	fuzz_check(closed && is_live(m) && !m->runs);
+	fuzz_check(closed && is_live(m) && !m->runs && !m->kept);
 	fuzz_check(is_of(m->place, a->worker));
 	check_count();
 	let_in();
@@ -367,10 +368,10 @@ begin_task(struct model *m, struct core *c, const struct weir_spawn_attr *attr,
 	bool late;
 
 	m->begun = true;
-	m->notified = true;
+	m->notified = !m->kept;
 	m->spawner = true;
 	m->comes[0] = m->comes[1] = walks;
-	state_begin(&m->t->state, m->place, how == SPAWN_DETACHED, false);
+	state_begin(&m->t->state, m->place, how == SPAWN_DETACHED, m->kept);
 	uncounted++;
 	if (fuzz_below(&in, 8) == 0)
 		close_meanwhile(fuzz_u8(&in));
@@ -379,6 +380,7 @@ begin_task(struct model *m, struct core *c, const struct weir_spawn_attr *attr,
 	m->spawner = false;
 	m->queued = !late;
 	if (late) {
+		fuzz_check(!m->kept);
 		m->cancelled = true;
 		begin_end(m);
 		weir__spawn_end(c, m->t);
@@ -412,7 +414,10 @@ spawn(struct model **slot)
 	m->large = ops->state_size > CELL_STATE_MAX;
 	m->t = new_cell(c, ops);
 	task_set_id(m->t, nb_ids);
-	spawn_init(m->t, &node, ops, false);
+	/* As spawn_is_kept() says. */
+	m->kept = kind >= 128 && c != NULL &&
+		  attr.affinity != WEIR_AFFINITY_WORKER;
+	spawn_init(m->t, &node, ops, m->kept);
 	spawn_state(m->t, NULL, ops->state_size);
 	atomic_u32_store(&m->t->woken, nb_ids, RELAXED);
 	m->handle = how == SPAWN_JOINED;
@@ -422,6 +427,7 @@ spawn(struct model **slot)
 		return;
 	}
 	fuzz_check(closed);
+	m->kept = false;
 	begin_end(m);
 	weir__spawn_refuse(m->t, how);
 	check_end(m);
@@ -431,13 +437,16 @@ spawn(struct model **slot)
 static void
 start(struct model *m)
 {
-	bool cancelled;
+	bool cancelled, kept = m->kept;
 
 	if (!m->queued)
 		return;
 	cancelled = (state_load(&m->t->state) & STATE_CANCELLED) != 0;
 	m->queued = false;
-	switch (state_to_running(&m->t->state)) {
+	m->kept = false;
+	task_take_turn(m->t);
+	switch (kept ? state_to_next_turn(&m->t->state) :
+		       state_to_running(&m->t->state)) {
 	case STATE_RUN_POLL:
 		fuzz_check(is_live(m) && !m->dropped && !cancelled);
 		m->notified = false;
@@ -445,7 +454,8 @@ start(struct model *m)
 		break;
 	case STATE_RUN_CANCEL:
 		fuzz_check(is_live(m) && !m->dropped && cancelled);
-		m->notified = false;
+		/* One that keeps RUNNING need not look who woke it. */
+		m->notified &= kept;
 		end(m, -ECANCELED);
 		break;
 	case STATE_RUN_FREE:
@@ -562,7 +572,8 @@ visit(const struct task_view *v, void *arg)
 	m->seen[level] = *serial;
 	fuzz_check(state_place(v->state) == m->place);
 	fuzz_check((v->state & (STATE_OWNED | STATE_COMPLETE)) == STATE_OWNED);
-	fuzz_check(v->ops == m->ops && v->polls == 0 && v->woken == v->id);
+	fuzz_check(v->ops == m->ops && (v->polls & ~TASK_KEPT) == 0 &&
+		   v->woken == v->id);
 	return --visits_left[level] > 0;
 }
 
@@ -664,7 +675,8 @@ check_task(const struct model *m)
 	fuzz_check(m->t->home == &node.home && model_of(m->t) == m);
 	fuzz_check(((word & STATE_OWNED) != 0) == is_live(m));
 	fuzz_check(((word & STATE_COMPLETE) != 0) == m->ended);
-	fuzz_check(((word & STATE_RUNNING) != 0) == (m->runs || ending));
+	fuzz_check(((word & STATE_RUNNING) != 0) ==
+		   (m->runs || m->kept || ending));
 	fuzz_check(((word & STATE_NOTIFIED) != 0) == m->notified);
 	fuzz_check(state_refs(word) ==
 		   0u + m->spawner + m->queued + m->runs + m->handle);
