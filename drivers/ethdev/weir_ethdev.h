@@ -67,9 +67,12 @@ weir_rxq_source(struct weir_rxq *rxq);
  *
  * @param error  Positive errno; EINVAL stands in for any other number. ECANCELED makes
  *               the end of a task that returns it none that the log tells of.
- * @param most   After so many packets it ends too, though more come; there may be seven
- *               more, since polls ask for a multiple of 8. With the number of the
- *               queue's descriptors those that lie in it now are among them.
+ * @param most   After so many packets, beside those that the source holds already, it
+ *               ends too, though more come; there may be seven more, since polls ask
+ *               for a multiple of 8. With the number of the queue's descriptors those
+ *               that lie in a NIC's queue now are among them; a ring of software may
+ *               hold more. UINT32_MAX: when a look finds none, which for a port that
+ *               always has some is never. 0: without another look.
  *
  * Takes nobody's time: who wants to know when it has ended waits for its task. A
  * second call changes nothing; weir_source_close() ends it without more ado.
@@ -115,14 +118,15 @@ struct weir_txq_stats {
  *
  * @param timeout_us  Microseconds without progress after which held-back
  *                    packets are dropped and counted, up to one that the
- *                    port takes; 0: at once. Time between two tries, as while the
- *                    process is stopped, counts as a quarter of it at most.
+ *                    port takes; 0: at once; UINT_MAX: more than an hour. Time
+ *                    between two tries, as while the process is stopped, counts
+ *                    as a quarter of it at most.
  * @return NULL with rte_errno: EINVAL, no such port or queue, ENOMEM; EBUSY: there is a
  * handle for the queue, and the port has not been configured with
  * RTE_ETH_TX_OFFLOAD_MT_LOCKFREE. The port need not have been started yet.
  *
  * Any thread. Afterwards the handle belongs to one task at a time, and so does
- * the port's queue.
+ * the port's queue; tasks that are bound to one worker may share them, each in its poll.
  */
 WEIR_API struct weir_txq *
 weir_txq_create(uint16_t port, uint16_t queue, unsigned int timeout_us);

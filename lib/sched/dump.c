@@ -18,12 +18,21 @@ struct listing {
 	unsigned int node; /* NUMA id */
 };
 
+/* Whatever is to wake it has a reference. */
+static bool
+is_of_no_waker(uint64_t word)
+{
+	return state_refs(word) == (word & STATE_JOIN_INTEREST ? 1 : 0);
+}
+
 static enum weir_task_state
 state_of(uint64_t word, bool kept)
 {
 	if (word & STATE_RUNNING)
 		return kept ? WEIR_TASK_QUEUED : WEIR_TASK_RUNNING;
-	return word & STATE_NOTIFIED ? WEIR_TASK_QUEUED : WEIR_TASK_WAITING;
+	if (word & STATE_NOTIFIED)
+		return WEIR_TASK_QUEUED;
+	return is_of_no_waker(word) ? WEIR_TASK_STRANDED : WEIR_TASK_WAITING;
 }
 
 static uint64_t

@@ -346,6 +346,7 @@ fill_task(struct rte_tel_data *d, const struct weir_task_entry *e)
 		[WEIR_TASK_WAITING] = "waiting",
 		[WEIR_TASK_QUEUED] = "queued",
 		[WEIR_TASK_RUNNING] = "running",
+		[WEIR_TASK_STRANDED] = "stranded",
 	};
 
 	rte_tel_data_start_dict(d);

@@ -20,6 +20,12 @@ enum weir_task_state {
 	WEIR_TASK_WAITING, /**< for a wake-up */
 	WEIR_TASK_QUEUED,  /**< for a worker */
 	WEIR_TASK_RUNNING, /**< it is inside poll or drop */
+	/**
+	 * Nothing wakes it any more: its last poll gave WEIR_PENDING, and nobody has a
+	 * waker of it. Unless it is to wait for its end, poll had forgotten to wait for
+	 * something, or what it waits for has been given up.
+	 */
+	WEIR_TASK_STRANDED,
 };
 
 /** One task of a dump. */

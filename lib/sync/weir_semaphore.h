@@ -68,7 +68,7 @@ WEIR_API int
 weir_semaphore_try_acquire(struct weir_semaphore *sem, uint32_t n);
 
 /**
- * Adds permits, whoever may have taken them.
+ * Adds n permits, whoever may have taken them; 0 is legal.
  *
  * @return 0, or -EOVERFLOW: there would be more than WEIR_SEMAPHORE_MAX, those
  * included that a waiter was given and has not taken yet, and nothing has changed.

@@ -15,6 +15,10 @@
 #include "base/rand.h"
 #include "rig.h"
 #include "task/stamp.h"
+#include "weir_channel.h"
+#include "weir_null.h"
+#include "weir_oneshot.h"
+#include "weir_semaphore.h"
 
 /* Of the clock, which a coarse stamp drops. */
 #define STAMP_BITS 16
@@ -78,6 +82,144 @@ entry_says_what_the_task_is_doing(void **state)
 	rig_wait_until(weir_task_list(rig.rt, entries, 10) == 1);
 	weir_join_detach(waits);
 	weir_waker_drop(rig_take_waker(&rig.waker));
+}
+
+/* What a task waits for, or not. */
+enum waits_for {
+	A_TIME,
+	PERMITS,
+	A_VALUE,
+	AN_ANSWER,
+	A_SOURCE,
+	AN_END,
+	NOTHING,
+	WAITS,
+};
+
+static struct {
+	struct weir_semaphore semaphore;
+	struct weir_sender *sender;
+	struct weir_receiver *receiver;
+	struct weir_oneshot_tx *tx;
+	struct weir_oneshot_rx *rx;
+	struct weir_null *source;
+	struct weir_join *other;
+} things;
+
+struct waiting {
+	enum waits_for what;
+	struct weir_sleep sleep;
+	struct weir_wait wait;
+};
+
+static int
+poll_waiting(struct weir_context *ctx, void *state)
+{
+	struct waiting *w = state;
+	int value;
+
+	switch (w->what) {
+	case A_TIME:
+		return weir_sleep(ctx, &w->sleep, UINT64_MAX / 2);
+	case PERMITS:
+		return weir_semaphore_acquire(ctx, &things.semaphore, 1,
+					      &w->wait);
+	case A_VALUE:
+		return weir_recv(ctx, things.receiver, &value, &w->wait);
+	case AN_ANSWER:
+		return weir_oneshot_recv(ctx, things.rx, &value, &w->wait);
+	case A_SOURCE:
+		return weir_null_recv(ctx, things.source);
+	case AN_END:
+		return weir_join_poll(ctx, things.other, NULL);
+	default:
+		return WEIR_PENDING;
+	}
+}
+
+static void
+drop_waiting(void *state)
+{
+	struct waiting *w = state;
+
+	weir_sleep_cancel(&w->sleep);
+	weir_wait_cancel(&w->wait);
+}
+
+static void
+open_things(void)
+{
+	weir_semaphore_init(&things.semaphore, 0);
+	assert_int_equal(weir_channel_create(4, sizeof(int), NULL,
+					     &things.sender, &things.receiver),
+			 0);
+	assert_int_equal(weir_oneshot_create(rig.rt, sizeof(int), NULL,
+					     &things.tx, &things.rx),
+			 0);
+	things.source = weir_null_create(rig.rt, 0);
+	assert_non_null(things.source);
+	things.other = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+}
+
+static void
+close_things(void)
+{
+	weir_null_free(things.source);
+	weir_oneshot_tx_drop(things.tx);
+	weir_oneshot_rx_drop(things.rx);
+	weir_sender_drop(things.sender);
+	weir_receiver_drop(things.receiver);
+	weir_semaphore_fini(&things.semaphore);
+}
+
+static enum weir_task_state
+state_in_list(uint64_t id)
+{
+	struct weir_task_entry entries[WAITS + 1];
+	uint64_t n = weir_task_list(rig.rt, entries, WAITS + 1);
+
+	assert_int_equal(n, WAITS + 1);
+	return entry_of(entries, n, id)->state;
+}
+
+static void
+who_waits_for_something_is_not_stranded(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "waiting",
+		.state_size = sizeof(struct waiting),
+		.poll = poll_waiting,
+		.drop = drop_waiting,
+	};
+	struct weir_join *joins[WAITS];
+	struct weir_task_entry e;
+	enum waits_for what;
+	uint64_t other;
+
+	open_things();
+	other = weir_join_id(things.other);
+	for (what = 0; what < WAITS; what++) {
+		const struct waiting w = { .what = what };
+
+		joins[what] = weir_task_spawn(rig.rt, &ops, &w, NULL);
+	}
+	for (what = 0; what < WAITS; what++)
+		rig_wait_until(state_in_list(weir_join_id(joins[what])) ==
+			       (what != NOTHING ? WEIR_TASK_WAITING :
+						  WEIR_TASK_STRANDED));
+	/* It has given its waker out, and that goes. */
+	rig_wait_until(state_in_list(other) == WEIR_TASK_WAITING);
+	weir_waker_drop(rig_take_waker(&rig.waker));
+	assert_int_equal(state_in_list(other), WEIR_TASK_STRANDED);
+	for (what = 0; what < WAITS; what++) {
+		weir_join_abort(joins[what]);
+		assert_int_equal(rig_join(joins[what], NULL), -ECANCELED);
+	}
+	/* With a handle it was, and so it is without. */
+	weir_join_detach(things.other);
+	assert_int_equal(weir_task_list(rig.rt, &e, 1), 1);
+	assert_int_equal(e.state, WEIR_TASK_STRANDED);
+	close_things();
 }
 
 static void
@@ -293,6 +435,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TESTS(entry_says_what_the_task_is_doing),
+		RIG_TESTS(who_waits_for_something_is_not_stranded),
 		RIG_TESTS(polls_are_counted),
 		RIG_TEST(age_is_that_of_the_last_wake, 1),
 		cmocka_unit_test(age_of_a_stamp_wraps_and_bears_skew),
