@@ -24,11 +24,13 @@
 #define ALLOW_EXPERIMENTAL_API
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_cpuflags.h>
+#include <rte_cycles.h>
 #include <rte_power_intrinsics.h>
 
 #include "base/cancel.h"
@@ -82,17 +84,32 @@ weir__sleeper_begin(struct sleeper *s, bool all_threads)
 	       weir__membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
-bool
-weir__sleeper_wait(struct sleeper *s, int timeout_ms)
+/* EAL's wait takes whole milliseconds, so it is asked for what there is. */
+static void
+take_events(struct sleeper *s)
 {
 	struct rte_epoll_event events[SLEEPER_EVENTS];
 	int i, n;
 
 	n = rte_epoll_wait_interruptible(s->epoll_fd, events, SLEEPER_EVENTS,
-					 timeout_ms);
+					 0);
 	for (i = 0; i < n; i++)
 		if (events[i].epdata.data != NULL)
 			s->fired[s->nb_fired++] = events[i].epdata.data;
+}
+
+bool
+weir__sleeper_wait(struct sleeper *s, uint64_t timeout_ns)
+{
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / NS_PER_S),
+		.tv_nsec = (long)(timeout_ns % NS_PER_S),
+	};
+	struct pollfd fd = { .fd = s->epoll_fd, .events = POLLIN };
+	int n = ppoll(&fd, 1, &timeout, NULL);
+
+	if (n > 0)
+		take_events(s);
 	return n != 0;
 }
 

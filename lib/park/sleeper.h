@@ -42,9 +42,12 @@ weir__sleeper_fini(struct sleeper *s);
 bool
 weir__sleeper_begin(struct sleeper *s, bool all_threads);
 
-/* Sleeps. False when the time was up. */
+/*
+ * Sleeps for so many nanoseconds at most, and for as long again as the kernel takes.
+ * False when the time was up.
+ */
 bool
-weir__sleeper_wait(struct sleeper *s, int timeout_ms);
+weir__sleeper_wait(struct sleeper *s, uint64_t timeout_ns);
 
 void
 weir__sleeper_end(struct sleeper *s);

@@ -204,11 +204,11 @@ weir__source_set_may_sleep(const struct source_set *s);
 
 /*
  * Has the armed sources wake the worker, and polls them once more. Returns for
- * how long it may sleep, timeout_ms at most; 0: not at all. After it, in any
+ * how long it may sleep, timeout_ns at most; 0: not at all. After it, in any
  * case, comes wake; late: the time was up.
  */
-int
-weir__source_set_sleep(struct source_set *s, int timeout_ms);
+uint64_t
+weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns);
 void
 weir__source_set_wake(struct source_set *s, bool late);
 

@@ -38,7 +38,7 @@
 #include "park/source.h"
 
 /* How long a sleep is at most beside an interrupt that was never seen. */
-#define UNTRUSTED_MS 10
+#define UNTRUSTED_NS UINT64_C(10000000)
 #define STRIKES 3
 /*
  * So many refusals in a row double the time to the next question, to a quarter of an
@@ -114,13 +114,14 @@ note_refusal(struct weir_source *src, int rc)
 }
 
 /* Returns for how long the worker may sleep. With the lock. */
-static int
-prepare(const struct source_set *s, struct weir_source *src, int timeout_ms)
+static uint64_t
+prepare(const struct source_set *s, struct weir_source *src,
+	uint64_t timeout_ns)
 {
 	int rc;
 
 	if (src->ops->flags & WEIR_SOURCE_NOTIFIES)
-		return timeout_ms;
+		return timeout_ns;
 	if (must_be_polled(src))
 		return 0;
 	rc = src->ops->sleep(src->priv, s->sleeper->epoll_fd);
@@ -131,18 +132,18 @@ prepare(const struct source_set *s, struct weir_source *src, int timeout_ms)
 	atomic_u64_store(&src->polled_until, 0, RELAXED);
 	src->refusals = 0;
 	src->slept = true;
-	return src->trusted ? timeout_ms : RTE_MIN(timeout_ms, UNTRUSTED_MS);
+	return src->trusted ? timeout_ns : RTE_MIN(timeout_ns, UNTRUSTED_NS);
 }
 
-int
-weir__source_set_sleep(struct source_set *s, int timeout_ms)
+uint64_t
+weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns)
 {
 	const struct source_array *a = weir__source_set_array(s);
 	struct weir_waker *w;
 	unsigned int i;
 	bool found;
 
-	for (i = 0; a != NULL && i < a->n && timeout_ms > 0; i++) {
+	for (i = 0; a != NULL && i < a->n && timeout_ns > 0; i++) {
 		struct weir_source *src = a->s[i];
 
 		if (!source_is_armed(src))
@@ -152,16 +153,16 @@ weir__source_set_sleep(struct source_set *s, int timeout_ms)
 		lock_acquire(&src->lock);
 		/* One that has moved away is another worker's to be told. */
 		if (source_is_armed(src) && source_home(src) == s) {
-			timeout_ms = prepare(s, src, timeout_ms);
+			timeout_ns = prepare(s, src, timeout_ns);
 			found = weir__source_look(src, false, &w);
 		}
 		lock_release(&src->lock);
 		if (w != NULL)
 			weir_waker_wake(w);
 		if (found)
-			timeout_ms = 0;
+			timeout_ns = 0;
 	}
-	return timeout_ms;
+	return timeout_ns;
 }
 
 /* What this sleep says of the interrupt. With the lock. */

@@ -45,13 +45,20 @@
 #include "base/race.h"
 #include "sched/scheduler.h"
 
-/* recheck_max of runtime.c, in the kernel's unit of time. */
-#define SHORT_SLEEP_MS 1
+/* recheck_max of runtime.c. */
+#define SHORT_SLEEP_NS (1000 * 1000)
 /*
  * Smaller: more wake-ups for nothing, each some 10 us. Larger: who gets stuck
  * while all others sleep waits longer to be rescued.
  */
-#define LONG_SLEEP_MS 100
+#define LONG_SLEEP_NS (100 * 1000 * 1000)
+/*
+ * A sleep ends so long before a timer, and what is left is polled away. Larger: a worker
+ * with many timers hardly sleeps. Smaller: the kernel, which adds up to 50 us, or a
+ * thousandth of a sleep, and then what it takes to wake somebody, makes timers late.
+ */
+#define EARLY_NS (100 * 1000)
+#define EARLY_PART 1000
 
 /*
  * Short waits in a row. Smaller: more of those are lingered for that come by chance
@@ -170,28 +177,32 @@ has_reason_to_wake(struct core *c)
 	return true;
 }
 
-/* Whole milliseconds until the first timer; the rest is polled away. */
-static int
-time_to_timer(const struct worker *w, int most)
+/* For how many nanoseconds it may sleep for the sake of its first timer; 0: not at all. */
+static uint64_t
+time_to_timer(const struct worker *w, uint64_t most)
 {
 	const struct clock *clock = w->timers.clock;
 	uint64_t due = atomic_u64_load(&w->timers.due, RELAXED);
-	uint64_t now = clock_now(clock), ms;
+	uint64_t now = clock_now(clock), ns, early;
 
 	if (due <= now)
 		return 0;
-	ms = (due - now) / (clock->hz / 1000);
-	return ms < (uint64_t)most ? (int)ms : most;
+	/* Far, and maybe too many for nanoseconds. */
+	if (due - now > clock->hz)
+		return most;
+	ns = clock_ns(clock, due - now);
+	early = EARLY_NS + ns / EARLY_PART;
+	return ns < 2 * early ? 0 : RTE_MIN(ns - early, most);
 }
 
-static int
+static uint64_t
 sleep_bound(const struct worker *w)
 {
 	return time_to_timer(
 		w, w->rt->membarrier && idle_all_asleep(&w->node->idle) &&
 				   core_goes_far(&w->core) ?
-			   LONG_SLEEP_MS :
-			   SHORT_SLEEP_MS);
+			   LONG_SLEEP_NS :
+			   SHORT_SLEEP_NS);
 }
 
 static void
@@ -210,27 +221,27 @@ sleep_in_kernel(struct core *c)
 {
 	struct worker *w = worker_of(c);
 	struct rte_rcu_qsbr *qsbr = w->rt->sources.qsbr;
-	int timeout_ms = sleep_bound(w);
+	uint64_t timeout_ns = sleep_bound(w);
 	bool called = true;
 
 	/* A timer is near. */
-	if (timeout_ms == 0) {
+	if (timeout_ns == 0) {
 		pause_until_next_poll(c);
 		return;
 	}
 	/* A short one is a poller's pause: no need to disturb all threads. */
-	if (!weir__sleeper_begin(&w->sleeper, timeout_ms > SHORT_SLEEP_MS))
-		timeout_ms = SHORT_SLEEP_MS;
+	if (!weir__sleeper_begin(&w->sleeper, timeout_ns > SHORT_SLEEP_NS))
+		timeout_ns = SHORT_SLEEP_NS;
 	/* Timers may have moved here before that, from a worker that retires. */
-	timeout_ms = time_to_timer(w, timeout_ms);
-	timeout_ms = weir__source_set_sleep(&w->sources, timeout_ms);
-	if (timeout_ms > 0 && !has_reason_to_wake(c)) {
+	timeout_ns = time_to_timer(w, timeout_ns);
+	timeout_ns = weir__source_set_sleep(&w->sources, timeout_ns);
+	if (timeout_ns > 0 && !has_reason_to_wake(c)) {
 		/* Not stuck: nobody need poll our sources for us. */
 		atomic_u64_store(&w->sources.last_poll, 0, RELAXED);
 		/* We hold no array of sources: who frees one need not wait. */
 		race_release(&w->rt->sources.qsbr); /* as in a poll */
 		rte_rcu_qsbr_thread_offline(qsbr, w->index);
-		called = weir__sleeper_wait(&w->sleeper, timeout_ms);
+		called = weir__sleeper_wait(&w->sleeper, timeout_ns);
 		/* [park:F1] its fence. */
 		rte_rcu_qsbr_thread_online(qsbr, w->index);
 	}

@@ -22,7 +22,7 @@
 #define ROUNDS_MAX 400
 /*
  * A worker that believes in an interrupt which never comes sleeps for so long
- * (UNTRUSTED_MS of source_sleep.c), and as long again while others keep it from
+ * (UNTRUSTED_NS of source_sleep.c), and as long again while others keep it from
  * its step.
  */
 #define BELIEF_CYCLES (2 * 10 * (KERNEL_HZ / 1000))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <string.h>
 
 #include <rte_cpuflags.h>
@@ -14,10 +15,16 @@
 #include "sched/scheduler.h"
 
 /* What it sleeps beside an interrupt that was never seen. */
-#define UNTRUSTED_MS 10
+#define UNTRUSTED_NS 10000000
 
 struct kernel kernel;
 
+int
+__real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask);
+int
+__wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask);
 int
 __real_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 				    int n, int timeout_ms);
@@ -46,19 +53,28 @@ void
 __wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *intrinsics);
 
 int
+__wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask)
+{
+	uint64_t ns = (uint64_t)timeout->tv_sec * NS_PER_S +
+		      (uint64_t)timeout->tv_nsec;
+	uint64_t longest = atomic_u64_load(&kernel.longest_ns, RELAXED);
+
+	while (ns > longest && !atomic_u64_cas(&kernel.longest_ns, &longest, ns,
+					       RELAXED, RELAXED))
+		;
+	rig_add(&kernel.sleeps, 1);
+	if (rig_get(&kernel.patient) && ns > UNTRUSTED_NS)
+		timeout = NULL;
+	return __real_ppoll(fds, n, timeout, mask);
+}
+
+int
 __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 				    int n, int timeout_ms)
 {
-	uint32_t longest = atomic_u32_load(&kernel.longest_ms, RELAXED);
 	int i, got;
 
-	while ((uint32_t)timeout_ms > longest &&
-	       !atomic_u32_cas(&kernel.longest_ms, &longest,
-			       (uint32_t)timeout_ms, RELAXED, RELAXED))
-		;
-	rig_add(&kernel.sleeps, 1);
-	if (rig_get(&kernel.patient) && timeout_ms > UNTRUSTED_MS)
-		timeout_ms = -1;
 	got = __real_rte_epoll_wait_interruptible(epfd, events, n, timeout_ms);
 	for (i = 0; i < got; i++)
 		if (events[i].epdata.data != NULL && rig_get(&kernel.hold)) {

@@ -32,13 +32,20 @@ struct kernel {
 	struct atomic_u32 held; /* one is */
 
 	struct atomic_u32 sleeps; /* begun */
-	struct atomic_u32 longest_ms;
+	struct atomic_u64 longest_ns;
 	struct atomic_u32 membarriers;
 	struct atomic_u32 pauses;
 	struct atomic_u32 busy_pauses;	 /* beside tasks to run */
 	struct atomic_u64 longest_pause; /* TSC cycles */
 };
 extern struct kernel kernel;
+
+/* The longest sleep that was asked for since that was set to 0. */
+static inline uint64_t
+kernel_longest_ns(void)
+{
+	return atomic_u64_load(&kernel.longest_ns, RELAXED);
+}
 
 /* As a real one is, but patient. */
 void

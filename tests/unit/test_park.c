@@ -498,7 +498,7 @@ static void
 without_membarrier_all_sleeps_are_short(void **state)
 {
 	storm_of_wakes_loses_none(state);
-	assert_int_equal(rig_get(&kernel.longest_ms), 1);
+	assert_int_equal(kernel_longest_ns(), 1000000);
 }
 
 static void
@@ -506,8 +506,99 @@ with_membarrier_they_are_long_and_pay_for_it(void **state)
 {
 	rig_need_membarrier();
 	await_all_asleep();
-	rig_wait_until(rig_get(&kernel.longest_ms) > 1);
+	rig_wait_until(kernel_longest_ns() > 1000000);
 	assert_uint_in_range(rig_get(&kernel.membarriers), 1, UINT32_MAX);
+}
+
+struct sleeper_task {
+	struct weir_sleep sleep;
+	uint64_t ns;
+};
+
+static int
+sleep_poll(struct weir_context *ctx, void *state)
+{
+	struct sleeper_task *s = state;
+
+	return weir_sleep(ctx, &s->sleep, s->ns);
+}
+
+static void
+sleep_drop(void *state)
+{
+	struct sleeper_task *s = state;
+
+	weir_sleep_cancel(&s->sleep);
+}
+
+/* The worker looks at its sources so many times more. */
+static void
+await_polls(uint64_t n)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rig.rt, 0, &stats);
+	n += stats.source_polls;
+	rig_wait_until((weir_worker_stats_get(rig.rt, 0, &stats),
+			stats.source_polls >= n));
+}
+
+/* What the wheel has to do first, which may be before its first timer is due. */
+static uint64_t
+ns_to_timer(void)
+{
+	const struct worker *w = rig.rt->workers[0];
+	const struct clock *clock = &rig.rt->clock;
+
+	return clock_ns(clock, atomic_u64_load(&w->timers.due, RELAXED) -
+				       clock_now(clock));
+}
+
+/* Q4: with a clock that stands still. What is near is polled for. */
+static void
+sleep_ends_a_little_before_the_first_timer(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "sleeper",
+		.state_size = sizeof(struct sleeper_task),
+		.poll = sleep_poll,
+		.drop = sleep_drop,
+	};
+	const uint64_t us[] = { 50, 150, 250, 400, 1000, 10000, 90000 };
+	struct weir_join *join;
+	uint64_t left, early;
+	unsigned int i;
+
+	rig_need_membarrier();
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	for (i = 0; i < RTE_DIM(us); i++) {
+		const struct sleeper_task s = { .ns = us[i] * 1000 };
+
+		join = weir_task_spawn(rig.rt, &ops, &s, NULL);
+		rig_wait_until(rig_timers(rig.rt) == 1);
+		atomic_u64_store(&kernel.longest_ns, 0, RELAXED);
+		/* It may be asleep by then, for good. */
+		assert_int_equal(
+			rig_join(rig_spawn(rig.rt, &rig_done_ops, &rig.told),
+				 NULL),
+			0);
+		left = ns_to_timer();
+		early = 100000 + left / 1000;
+		print_message("# timer %" PRIu64 " us, %" PRIu64 " ns left\n",
+			      us[i], left);
+		if (left < 2 * early) {
+			await_polls(100);
+			assert_int_equal(kernel_longest_ns(), 0);
+		} else {
+			rig_wait_until(kernel_longest_ns() >= left - early - 1);
+			assert_true(kernel_longest_ns() <= left - early);
+		}
+		weir_join_abort(join);
+		assert_int_equal(rig_join(join, NULL), -ECANCELED);
+		/* The wheel forgets that one. */
+		assert_int_equal(weir_clock_advance(rig.rt, 1000000000), 0);
+		rig_wait_until(ns_to_timer() > 1000000000);
+	}
 }
 
 /* Worker 0 is stuck: the other one looks after its work and its sources. */
@@ -535,10 +626,10 @@ sleepers_guard_a_busy_worker(void **state)
 	assert_int_equal(stats.rescues, 1);
 	/* Those that began after worker 0 was stuck, but for the one before. */
 	kernel_await_sleep();
-	rig_set(&kernel.longest_ms, 0);
+	atomic_u64_store(&kernel.longest_ns, 0, RELAXED);
 	kernel_await_sleep();
 	kernel_await_sleep();
-	assert_int_equal(rig_get(&kernel.longest_ms), 1);
+	assert_int_equal(kernel_longest_ns(), 1000000);
 	rig_unblock(&blockers);
 	weir_event_free(event);
 }
@@ -1561,6 +1652,7 @@ main(void)
 		TEST_IN(without_membarrier_all_sleeps_are_short,
 			setup_refused_barriers, 2),
 		TEST(with_membarrier_they_are_long_and_pay_for_it, 2),
+		TEST(sleep_ends_a_little_before_the_first_timer, 1),
 		TEST(sleepers_guard_a_busy_worker, 2),
 		TEST(worker_that_wakes_into_a_long_task_is_seen_to_be_stuck, 1),
 		TEST(idleness_counts_from_the_last_task, 1),

@@ -219,9 +219,9 @@ interrupt_wakes_and_is_trusted_from_then_on(void **state)
 		assert_int_equal(rig_join(join, NULL), 0);
 	}
 	join = spawn_taker(d, 0);
-	rig_set(&kernel.longest_ms, 0);
+	atomic_u64_store(&kernel.longest_ns, 0, RELAXED);
 	nudge(0);
-	rig_wait_until(rig_get(&kernel.longest_ms) > 10);
+	rig_wait_until(kernel_longest_ns() > 10000000);
 	raise_events(d, 1);
 	assert_int_equal(rig_join(join, NULL), 0);
 	close_device(d);

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -22,6 +23,8 @@
 /* Those below are the real kernel's. */
 #define FIRST_FD 100000
 #define MAX_FILES 4096
+/* As long as a poller's pause may be. */
+#define SHORT_WAIT_NS 1000000
 
 struct file {
 	bool open;
@@ -163,18 +166,26 @@ has_event(const void *watcher)
 	return ((const struct file *)watcher)->events > 0;
 }
 
-static void
-wait_for_event(const struct file *watcher, int timeout_ms)
+int
+__wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask)
 {
-	uint64_t end = UINT64_MAX;
+	const struct file *watcher;
+	uint64_t ns;
 
-	if (timeout_ms >= 0)
-		end = kernel_now() + (uint64_t)timeout_ms * (KERNEL_HZ / 1000);
-	if (kernel_options.short_waits_poll && timeout_ms >= 0 &&
-	    timeout_ms <= 1)
+	if (fds[0].fd < FIRST_FD)
+		return __real_ppoll(fds, n, timeout, mask);
+	watcher = file_of(fds[0].fd);
+	virtual_call("ppoll");
+	/* A signal. */
+	if (kernel_chance(KERNEL_SPURIOUS))
+		return -1;
+	ns = (uint64_t)timeout->tv_sec * KERNEL_HZ + (uint64_t)timeout->tv_nsec;
+	if (kernel_options.short_waits_poll && ns <= SHORT_WAIT_NS)
 		virtual_pause(VIRTUAL_SITE);
 	else
-		kernel_await_until(has_event, watcher, end);
+		kernel_await_until(has_event, watcher, kernel_now() + ns);
+	return has_event(watcher);
 }
 
 int
@@ -186,10 +197,6 @@ __wrap_rte_epoll_wait_interruptible(int epfd, struct rte_epoll_event *events,
 	unsigned int i;
 
 	virtual_call("rte_epoll_wait");
-	/* A signal. */
-	if (kernel_chance(KERNEL_SPURIOUS))
-		return -1;
-	wait_for_event(watcher, timeout_ms);
 	for (i = 0; i < used && got < n; i++) {
 		if (!files[i].event || files[i].watcher != watcher)
 			continue;

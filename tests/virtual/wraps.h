@@ -5,6 +5,7 @@
 
 /* What the linker calls instead of the functions in virtual_wraps. */
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/types.h>
 #include <time.h>
@@ -195,6 +196,12 @@ int
 __real_close(int fd);
 int
 __wrap_close(int fd);
+int
+__real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask);
+int
+__wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	     const sigset_t *mask);
 int
 __wrap_rte_epoll_ctl(int epfd, int op, int fd, struct rte_epoll_event *event);
 int

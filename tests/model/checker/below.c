@@ -25,7 +25,7 @@ is_point(const char *name)
 	static const char *const points[] = {
 		"pthread_cond_wait ends",
 		"pthread_mutex_lock",
-		"rte_epoll_wait",
+		"ppoll",
 		"write",
 	};
 	unsigned int i;
