@@ -43,8 +43,8 @@ bool
 weir__sleeper_begin(struct sleeper *s, bool all_threads);
 
 /*
- * Sleeps for so many nanoseconds at most, and for as long again as the kernel takes.
- * False when the time was up.
+ * Sleeps for so many nanoseconds at most, and what the kernel adds. False when the time
+ * was up.
  */
 bool
 weir__sleeper_wait(struct sleeper *s, uint64_t timeout_ns);

@@ -205,7 +205,7 @@ weir__source_set_may_sleep(const struct source_set *s);
 /*
  * Has the armed sources wake the worker, and polls them once more. Returns for
  * how long it may sleep, timeout_ns at most; 0: not at all. After it, in any
- * case, comes wake; late: the time was up.
+ * case, comes wake; late: the time was up, and was longer than an interrupt takes.
  */
 uint64_t
 weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns);

@@ -246,7 +246,8 @@ sleep_in_kernel(struct core *c)
 		rte_rcu_qsbr_thread_online(qsbr, w->index);
 	}
 	weir__sleeper_end(&w->sleeper);
-	weir__source_set_wake(&w->sources, !called);
+	weir__source_set_wake(&w->sources,
+			      !called && timeout_ns >= SHORT_SLEEP_NS);
 	/*
 	 * A sleep is no gap between polls: nothing had to be polled. From here on
 	 * we can be stuck again, be it in the first task.

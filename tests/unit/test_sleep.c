@@ -314,6 +314,49 @@ interrupt_that_never_comes_is_noticed(void **state)
 	close_device(d);
 }
 
+static int
+sleep_a_moment(struct weir_context *ctx, void *state)
+{
+	return weir_sleep(ctx, state, 500000);
+}
+
+static void
+sleep_no_more(void *state)
+{
+	weir_sleep_cancel(state);
+}
+
+/* An interrupt may be on its way when a sleep ends for a timer: the clock is held. */
+static void
+interrupt_has_no_time_to_come_beside_a_timer(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "moment",
+		.state_size = sizeof(struct weir_sleep),
+		.poll = sleep_a_moment,
+		.drop = sleep_no_more,
+	};
+	struct device *d = open_device(0, -1);
+	struct weir_source *src = weir_source_of(d);
+	struct weir_join *sleeper, *join;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	sleeper = weir_task_spawn(rig.rt, &ops, NULL, NULL);
+	rig_wait_until(rig_timers(rig.rt) == 1);
+	for (i = 0; i < 20; i++) {
+		join = spawn_taker(d, 0);
+		kernel_await_sleep();
+		kernel_await_sleep();
+		raise_events(d, 1);
+		assert_int_equal(rig_join(join, NULL), 0);
+	}
+	assert_int_equal(src->strikes, 0);
+	weir_join_abort(sleeper);
+	assert_int_equal(rig_join(sleeper, NULL), -ECANCELED);
+	close_device(d);
+}
+
 static uint64_t
 polled_until(const struct device *d)
 {
@@ -849,6 +892,7 @@ main(void)
 		TEST(source_armed_elsewhere_wakes_its_home_worker, 2),
 		TEST(last_poll_finds_what_came_before, 1),
 		TEST(interrupt_that_never_comes_is_noticed, 1),
+		TEST(interrupt_has_no_time_to_come_beside_a_timer, 1),
 		TEST(device_that_cannot_is_asked_again_later, 1),
 		TEST(source_that_has_to_be_polled_is_polled, 1),
 		TESTS(worker_sleeps_once_who_had_it_poll_has_ended),
