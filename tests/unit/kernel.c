@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include <rte_cpuflags.h>

@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
 #include <time.h>
 
