@@ -368,6 +368,17 @@ rig_spawn_job(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	return join;
 }
 
+void
+rig_await_looks(unsigned int worker, uint64_t n)
+{
+	struct weir_worker_stats stats;
+
+	weir_worker_stats_get(rig.rt, worker, &stats);
+	n += stats.source_polls;
+	rig_wait_until((weir_worker_stats_get(rig.rt, worker, &stats),
+			stats.source_polls >= n));
+}
+
 struct weir_runtime_stats
 rig_stats(const struct weir_runtime *rt)
 {

@@ -137,6 +137,9 @@ rig_spawn_job(struct weir_runtime *rt, const struct weir_task_ops *ops,
 	      const struct rig_state *state);
 struct weir_runtime_stats
 rig_stats(const struct weir_runtime *rt);
+/* A worker looks at its sources n times more. */
+void
+rig_await_looks(unsigned int worker, uint64_t n);
 /* One task on each worker that is stuck in its poll: nothing else runs. */
 struct rig_blockers {
 	struct rig_log log;

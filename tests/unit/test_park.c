@@ -531,18 +531,6 @@ sleep_drop(void *state)
 	weir_sleep_cancel(&s->sleep);
 }
 
-/* The worker looks at its sources so many times more. */
-static void
-await_polls(uint64_t n)
-{
-	struct weir_worker_stats stats;
-
-	weir_worker_stats_get(rig.rt, 0, &stats);
-	n += stats.source_polls;
-	rig_wait_until((weir_worker_stats_get(rig.rt, 0, &stats),
-			stats.source_polls >= n));
-}
-
 /* What the wheel has to do first, which may be before its first timer is due. */
 static uint64_t
 ns_to_timer(void)
@@ -587,7 +575,7 @@ sleep_ends_a_little_before_the_first_timer(void **state)
 		print_message("# timer %" PRIu64 " us, %" PRIu64 " ns left\n",
 			      us[i], left);
 		if (left < 2 * early) {
-			await_polls(100);
+			rig_await_looks(0, 100);
 			assert_int_equal(kernel_longest_ns(), 0);
 		} else {
 			rig_wait_until(kernel_longest_ns() >= left - early - 1);

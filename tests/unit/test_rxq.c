@@ -221,18 +221,6 @@ have_polled(struct weir_rxq *rxq)
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 }
 
-/* The worker looks at its sources n times more. */
-static void
-await_looks(unsigned int worker, uint64_t n)
-{
-	struct weir_worker_stats stats;
-
-	weir_worker_stats_get(rig.rt, worker, &stats);
-	n += stats.source_polls;
-	rig_wait_until((weir_worker_stats_get(rig.rt, worker, &stats),
-			stats.source_polls >= n));
-}
-
 /* The queue's worker is in it, or a task on another, and the other one comes. */
 static void
 expect_one_inside(uint32_t first)
@@ -252,7 +240,7 @@ expect_one_inside(uint32_t first)
 	entered = rig_get(&entries);
 	polls = rig_get(&rig.log.polls);
 	if (first == TASK)
-		await_looks(0, 10);
+		rig_await_looks(0, 10);
 	else
 		rig_wait_until(rig_get(&rig.log.polls) > polls + 10 ||
 			       rig_get(&entries) > entered);
