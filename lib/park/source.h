@@ -87,8 +87,12 @@ struct weir_source {
 	/* TSC: before, there is no sleeping on it, since that did not work; 0: it may. */
 	struct atomic_u64 polled_until weir_cache_aligned;
 	struct atomic_u32 leaves; /* its worker: no sleep on it begins */
+	/*
+	 * ops->sleep was called, and ops->wake not yet. Changed with the lock; read
+	 * without it to skip the others.
+	 */
+	struct atomic_u32 slept;
 	uint8_t refusals; /* of ops->sleep, the last ones, up to REFUSALS */
-	bool slept;	  /* ops->sleep was called, and ops->wake not yet */
 	bool trusted;	  /* its interrupt has ended a sleep before */
 	uint8_t strikes;  /* sleeps that it should have ended */
 	/* By its user; it may be in the array still. With the registry's mutex. */

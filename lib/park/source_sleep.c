@@ -85,6 +85,12 @@ weir__source_set_may_sleep(const struct source_set *s)
 	return true;
 }
 
+static bool
+is_slept_on(const struct weir_source *src)
+{
+	return atomic_u32_load(&src->slept, RELAXED) != 0;
+}
+
 /* With the lock. */
 static void
 tell_polled(const struct weir_source *src, const char *why)
@@ -131,7 +137,7 @@ prepare(const struct source_set *s, struct weir_source *src,
 	}
 	atomic_u64_store(&src->polled_until, 0, RELAXED);
 	src->refusals = 0;
-	src->slept = true;
+	atomic_u32_store(&src->slept, 1, RELAXED);
 	return src->trusted ? timeout_ns : RTE_MIN(timeout_ns, UNTRUSTED_NS);
 }
 
@@ -182,7 +188,7 @@ static void
 wake(struct weir_source *src)
 {
 	src->ops->wake(src->priv);
-	src->slept = false;
+	atomic_u32_store(&src->slept, 0, RELAXED);
 }
 
 void
@@ -196,10 +202,13 @@ weir__source_set_wake(struct source_set *s, bool late)
 	for (i = 0; a != NULL && i < a->n; i++) {
 		struct weir_source *src = a->s[i];
 
+		/* What this worker sleeps on it has said itself. */
+		if (!is_slept_on(src))
+			continue;
 		found = false;
 		w = NULL;
 		lock_acquire(&src->lock);
-		if (src->slept && source_home(src) == s) {
+		if (is_slept_on(src) && source_home(src) == s) {
 			wake(src);
 			if (source_is_armed(src))
 				found = weir__source_look(src, false, &w);
@@ -219,7 +228,7 @@ weir__source_await_wake(struct weir_source *src)
 
 	for (;;) {
 		lock_acquire(&src->lock);
-		slept = src->slept;
+		slept = is_slept_on(src);
 		lock_release(&src->lock);
 		if (!slept)
 			return;

@@ -245,6 +245,19 @@ source_armed_elsewhere_wakes_its_home_worker(void **state)
 	close_device(d);
 }
 
+/* Whoever is in a source that nobody waits for holds its worker up in nothing. */
+static void
+worker_gets_up_past_a_source_that_it_does_not_sleep_on(void **state)
+{
+	struct device *d = open_device(0, -1);
+
+	await_all_asleep();
+	weir_source_lock(d);
+	nudge(0);
+	weir_source_unlock(d);
+	close_device(d);
+}
+
 static struct atomic_ptr unnoticed;
 
 static void
@@ -890,6 +903,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(interrupt_wakes_and_is_trusted_from_then_on, 1),
 		TEST(source_armed_elsewhere_wakes_its_home_worker, 2),
+		TEST(worker_gets_up_past_a_source_that_it_does_not_sleep_on, 1),
 		TEST(last_poll_finds_what_came_before, 1),
 		TEST(interrupt_that_never_comes_is_noticed, 1),
 		TEST(interrupt_has_no_time_to_come_beside_a_timer, 1),
