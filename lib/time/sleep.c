@@ -156,6 +156,18 @@ weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
 }
 
 int
+weir_timeout_until(struct weir_context *ctx, struct weir_sleep *sleep,
+		   uint64_t deadline, int rc)
+{
+	if (rc != WEIR_PENDING) {
+		weir_sleep_cancel(sleep);
+		return rc;
+	}
+	rc = weir_sleep_until(ctx, sleep, deadline);
+	return rc == 0 ? -ETIMEDOUT : rc;
+}
+
+int
 weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
 		   enum weir_missed missed)
 {

@@ -596,6 +596,127 @@ timeout_ends_a_wait(void **state)
 	rig_wait_until(rig_get(&rig.log.drops) == 1);
 }
 
+/* One deadline for two answers. */
+struct request_state {
+	struct weir_oneshot_rx *answers[2];
+	struct atomic_u32 *waits; /* begun */
+	uint64_t deadline;
+	struct weir_sleep sleep;
+	struct weir_wait wait;
+	unsigned int got;
+};
+
+static int
+request_poll(struct weir_context *ctx, void *state)
+{
+	struct request_state *s = state;
+	int rc;
+
+	while (s->got < 2) {
+		rc = weir_timeout_until(ctx, &s->sleep, s->deadline,
+					weir_oneshot_recv(ctx,
+							  s->answers[s->got],
+							  NULL, &s->wait));
+		if (rc == WEIR_PENDING)
+			rig_add(s->waits, 1);
+		if (rc < 0)
+			return rc;
+		s->answers[s->got++] = NULL;
+	}
+	/* The last success has ended the sleep, too. */
+	return rig_timers(rig.rt) == 0 ? WEIR_DONE : -EBADE;
+}
+
+static void
+request_drop(void *state)
+{
+	struct request_state *s = state;
+
+	weir_sleep_cancel(&s->sleep);
+	weir_wait_cancel(&s->wait);
+	weir_oneshot_rx_drop(s->answers[0]);
+	weir_oneshot_rx_drop(s->answers[1]);
+}
+
+static const struct weir_task_ops request_ops = {
+	.name = "request",
+	.state_size = sizeof(struct request_state),
+	.poll = request_poll,
+	.drop = request_drop,
+};
+
+static struct request_state
+make_request(struct weir_oneshot_tx *answers[2], uint64_t deadline)
+{
+	struct request_state s = {
+		.waits = &rig.log.polls,
+		.deadline = deadline,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(weir_oneshot_create(rig.rt, 0, NULL,
+						     &answers[i],
+						     &s.answers[i]),
+				 0);
+	return s;
+}
+
+/* The second answer comes in time, or not. */
+static void
+request_two_answers(bool in_time)
+{
+	struct weir_oneshot_tx *answers[2];
+	struct request_state s;
+	struct weir_join *join;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s = make_request(answers, weir_clock_now(rig.rt) + 3 * MS);
+	join = weir_task_spawn(rig.rt, &request_ops, &s, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&rig.log.polls) == 1);
+	assert_int_equal(weir_clock_advance(rig.rt, 2 * MS), 0);
+	assert_int_equal(weir_oneshot_send(answers[0], NULL), 0);
+	rig_wait_until(rig_get(&rig.log.polls) == 2);
+	assert_false(weir_join_ended(join));
+	if (in_time)
+		assert_int_equal(weir_oneshot_send(answers[1], NULL), 0);
+	else
+		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	assert_int_equal(rig_join(join, NULL), in_time ? 0 : -ETIMEDOUT);
+	if (!in_time)
+		assert_int_equal(weir_oneshot_send(answers[1], NULL), -EPIPE);
+	assert_int_equal(rig_timers(rig.rt), 0);
+}
+
+static void
+deadline_bounds_several_waits(void **state)
+{
+	request_two_answers(false);
+}
+
+static void
+deadline_is_ended_by_the_last_success(void **state)
+{
+	request_two_answers(true);
+}
+
+/* What is there is had behind the deadline, too. */
+static void
+deadline_that_has_passed_ends_no_wait_that_succeeds(void **state)
+{
+	struct weir_oneshot_tx *answers[2];
+	struct request_state s = make_request(answers, 0);
+	struct weir_join *join;
+
+	assert_int_equal(weir_oneshot_send(answers[0], NULL), 0);
+	assert_int_equal(weir_oneshot_send(answers[1], NULL), 0);
+	join = weir_task_spawn(rig.rt, &request_ops, &s, NULL);
+	assert_non_null(join);
+	assert_int_equal(rig_join(join, NULL), 0);
+	assert_int_equal(rig_get(&rig.log.polls), 0);
+}
+
 /* A timeout around something that uses up each budget, as draining a queue does. */
 struct drain_state {
 	struct atomic_u32 *polls;
@@ -615,8 +736,7 @@ drain_poll(struct weir_context *ctx, void *state)
 	rig_add(s->polls, 1);
 	if (!s->until)
 		return weir_timeout(ctx, &s->sleep, s->ns, rc);
-	rc = weir_sleep_until(ctx, &s->sleep, s->ns);
-	return rc == 0 ? -ETIMEDOUT : rc;
+	return weir_timeout_until(ctx, &s->sleep, s->ns, rc);
 }
 
 static void
@@ -1205,6 +1325,9 @@ main(void)
 		RIG_TEST(time_does_not_begin_again_at_its_end, 1),
 		RIG_TEST(conversion_does_not_drift, 1),
 		RIG_TESTS(timeout_ends_a_wait),
+		RIG_TESTS(deadline_bounds_several_waits),
+		RIG_TESTS(deadline_is_ended_by_the_last_success),
+		RIG_TESTS(deadline_that_has_passed_ends_no_wait_that_succeeds),
 		RIG_TESTS(timeout_ends_what_leaves_no_budget),
 		RIG_TESTS(time_that_has_passed_ends_what_leaves_no_budget),
 		RIG_TESTS(next_time_of_a_tick_has_not_passed_with_another),
