@@ -23,7 +23,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_errno.h>
@@ -210,10 +209,9 @@ enter(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 	return rc;
 }
 
-/* drained: the task has just tried, and found nothing of these events. */
-static int
-wait_for(struct weir_context *ctx, struct weir_fd *f, uint32_t events,
-	 bool drained)
+int
+weir__fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events,
+	      bool drained)
 {
 	uint32_t ready;
 	int rc, error;
@@ -244,7 +242,7 @@ wait_for(struct weir_context *ctx, struct weir_fd *f, uint32_t events,
 int
 weir_fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
 {
-	return wait_for(ctx, f, events, false);
+	return weir__fd_wait(ctx, f, events, false);
 }
 
 void
@@ -355,78 +353,4 @@ weir_fd_free(struct weir_fd *f)
 		return;
 	weir_fd_close(f, ECANCELED);
 	heap_free(f);
-}
-
-static int
-try_begin(struct weir_context *ctx, const struct weir_fd *f)
-{
-	int error = (int)atomic_u32_load(&f->closed, RELAXED);
-
-	return error != 0 ? -error : weir_context_spend(ctx, 0);
-}
-
-/* 0: try once more. */
-static int
-try_again(struct weir_context *ctx, struct weir_fd *f, uint32_t events)
-{
-	int rc;
-
-	if (errno == EINTR)
-		return 0;
-	if (errno != EAGAIN) {
-		rc = -errno;
-		weir_context_spend(ctx, 1);
-		return rc;
-	}
-	rc = wait_for(ctx, f, events, true);
-	return rc < 0 ? rc : 0;
-}
-
-/*
- * Makes a system call until it has done something, or there is an error. What the
- * call gives fits an int: the kernel's MAX_RW_COUNT sees to it.
- */
-#define try_call(ctx, f, events, call)                           \
-	__extension__({                                          \
-		ssize_t done_;                                   \
-		do {                                             \
-			done_ = try_begin((ctx), (f));           \
-			if (done_ < 0)                           \
-				break;                           \
-			done_ = (call);                          \
-			if (done_ >= 0) {                        \
-				weir_context_spend((ctx), 1);    \
-				break;                           \
-			}                                        \
-			done_ = try_again((ctx), (f), (events)); \
-		} while (done_ == 0);                            \
-		(int)done_;                                      \
-	})
-
-int
-weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
-	     size_t size)
-{
-	return try_call(ctx, f, EPOLLIN, read(f->fd, buf, size));
-}
-
-int
-weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
-	      size_t size)
-{
-	return try_call(ctx, f, EPOLLOUT, write(f->fd, buf, size));
-}
-
-int
-weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
-		int flags)
-{
-	return try_call(ctx, f, EPOLLIN, recvmsg(f->fd, msg, flags));
-}
-
-int
-weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
-		const struct msghdr *msg, int flags)
-{
-	return try_call(ctx, f, EPOLLOUT, sendmsg(f->fd, msg, flags));
 }

@@ -55,6 +55,14 @@ fd_set_look_soon(struct weir_fd_set *set)
 	weir_source_poll_after(set, 0, 0);
 }
 
+/*
+ * As weir_fd_wait(). drained: the task has just tried, and found nothing of these
+ * events.
+ */
+int
+weir__fd_wait(struct weir_context *ctx, struct weir_fd *f, uint32_t events,
+	      bool drained);
+
 /* These have come: wakes who waits. False: nobody. With the lock. */
 bool
 weir__fd_tell(struct weir_fd *f, uint32_t events);

@@ -183,6 +183,21 @@ weir_fd_read(struct weir_context *ctx, struct weir_fd *f, void *buf,
 WEIR_API int
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size);
+/**
+ * Reads, or writes, all of it, as weir_fd_read() does a part.
+ *
+ * @param done  How many bytes that are: the caller's, 0 at first, and as it is from
+ *              one call to the next; what has gone before an error, too.
+ * @return 0: all; WEIR_PENDING; -ENODATA: the other side has sent no more; -errno as
+ * weir_fd_read().
+ */
+WEIR_API int
+weir_fd_read_all(struct weir_context *ctx, struct weir_fd *f, void *buf,
+		 size_t size, size_t *done);
+/** As weir_fd_read_all(). */
+WEIR_API int
+weir_fd_write_all(struct weir_context *ctx, struct weir_fd *f, const void *buf,
+		  size_t size, size_t *done);
 /** As weir_fd_read(). */
 WEIR_API int
 weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
@@ -191,6 +206,35 @@ weir_fd_recvmsg(struct weir_context *ctx, struct weir_fd *f, struct msghdr *msg,
 WEIR_API int
 weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
 		const struct msghdr *msg, int flags);
+
+/**
+ * Takes a connection from a socket that listens, as accept4(2): waits where there
+ * is none.
+ *
+ * @param flags  SOCK_NONBLOCK for one that goes into a set itself, and SOCK_CLOEXEC.
+ * @return Its fd, which is the caller's; otherwise as weir_fd_read(). The socket goes
+ * on: -ECONNABORTED, and what else accept(2) names, is that connection's, and behind
+ * -EMFILE, -ENFILE, -ENOBUFS or -ENOMEM it waits, to be had when there is room.
+ *
+ * The task that ctx belongs to, the one that reads.
+ */
+WEIR_API int
+weir_fd_accept(struct weir_context *ctx, struct weir_fd *f,
+	       struct sockaddr *addr, socklen_t *len, int flags);
+
+/**
+ * Connects a socket, as connect(2), and waits for what comes of it.
+ *
+ * @return 0; WEIR_PENDING, to be called again; -errno of connect(2), of which -EAGAIN is
+ * that a Unix socket's listener has no room, of which the kernel tells nobody when it
+ * has; otherwise as weir_fd_read().
+ *
+ * The task that ctx belongs to, the one that writes. One given up goes on in the
+ * kernel until the fd is closed.
+ */
+WEIR_API int
+weir_fd_connect(struct weir_context *ctx, struct weir_fd *f,
+		const struct sockaddr *addr, socklen_t len);
 
 #ifdef __cplusplus
 }
