@@ -128,7 +128,7 @@ is_others_interrupt(const struct rxq_entry *e)
 	int fd;
 
 	TAILQ_FOREACH(other, &entries, link) {
-		if (other->port != e->port || !other->interrupts)
+		if (other->port != e->port || other->no_interrupt != NULL)
 			continue;
 		fd = rte_eth_dev_rx_intr_ctl_q_get_fd(e->port, e->queue);
 		if (fd >= 0 && fd == rte_eth_dev_rx_intr_ctl_q_get_fd(
@@ -138,13 +138,14 @@ is_others_interrupt(const struct rxq_entry *e)
 	return false;
 }
 
-static bool
-has_interrupts(const struct rxq_entry *e)
+static const char *
+look_for_interrupt(const struct rxq_entry *e)
 {
 	struct rte_eth_conf conf;
 
-	return rte_eth_dev_conf_get(e->port, &conf) == 0 &&
-	       conf.intr_conf.rxq != 0 && !is_others_interrupt(e);
+	if (rte_eth_dev_conf_get(e->port, &conf) < 0 || conf.intr_conf.rxq == 0)
+		return "without intr_conf.rxq";
+	return is_others_interrupt(e) ? "with another's interrupt" : NULL;
 }
 
 static void
@@ -186,7 +187,7 @@ weir__port_add(struct rxq_entry *e, struct weir_source *source, uint16_t port,
 	else if (is_first_of_port(port))
 		rc = start_watching(port);
 	if (rc == 0) {
-		e->interrupts = has_interrupts(e);
+		e->no_interrupt = look_for_interrupt(e);
 		TAILQ_INSERT_TAIL(&entries, e, link);
 	}
 	pthread_mutex_unlock(&mutex);

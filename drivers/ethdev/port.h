@@ -14,7 +14,8 @@ struct rxq_entry {
 	struct weir_source *source;
 	uint16_t port;
 	uint16_t queue;
-	bool interrupts; /* the queue has one for itself */
+	const char
+		*no_interrupt; /* why the queue has none for itself; or NULL */
 };
 
 /*

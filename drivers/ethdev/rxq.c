@@ -112,7 +112,7 @@ rxq_sleep(void *priv, int epfd)
 	struct weir_rxq *rxq = priv;
 	int rc;
 
-	if (!rxq->entry.interrupts)
+	if (rxq->entry.no_interrupt != NULL)
 		return -ENOTSUP;
 	rc = rte_eth_dev_rx_intr_ctl_q(rxq->port, rxq->queue, epfd,
 				       RTE_INTR_EVENT_ADD, weir_source_of(rxq));
@@ -186,8 +186,10 @@ static void
 rxq_describe(const void *priv, char *text, size_t size)
 {
 	const struct weir_rxq *rxq = priv;
+	const char *lacks = rxq->entry.no_interrupt;
 
-	snprintf(text, size, "port %u, queue %u", rxq->port, rxq->queue);
+	snprintf(text, size, "port %u, queue %u%s%s", rxq->port, rxq->queue,
+		 lacks != NULL ? ", " : "", lacks != NULL ? lacks : "");
 }
 
 static const struct weir_source_ops rxq_ops = {

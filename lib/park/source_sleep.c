@@ -95,7 +95,7 @@ is_slept_on(const struct weir_source *src)
 static void
 tell_polled(const struct weir_source *src, const char *why)
 {
-	char which[32] = "";
+	char which[64] = "";
 
 	if (src->ops->describe != NULL)
 		src->ops->describe(src->priv, which, sizeof(which));
@@ -145,16 +145,16 @@ uint64_t
 weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns)
 {
 	const struct source_array *a = weir__source_set_array(s);
+	bool found = timeout_ns == 0;
 	struct weir_waker *w;
 	unsigned int i;
-	bool found;
 
-	for (i = 0; a != NULL && i < a->n && timeout_ns > 0; i++) {
+	/* Where one refuses the others are asked still: the log names them all. */
+	for (i = 0; a != NULL && i < a->n && !found; i++) {
 		struct weir_source *src = a->s[i];
 
 		if (!source_is_armed(src))
 			continue;
-		found = false;
 		w = NULL;
 		lock_acquire(&src->lock);
 		/* One that has moved away is another worker's to be told. */
@@ -165,10 +165,8 @@ weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns)
 		lock_release(&src->lock);
 		if (w != NULL)
 			weir_waker_wake(w);
-		if (found)
-			timeout_ns = 0;
 	}
-	return timeout_ns;
+	return found ? 0 : timeout_ns;
 }
 
 /* What this sleep says of the interrupt. With the lock. */

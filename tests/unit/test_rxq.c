@@ -790,42 +790,55 @@ expect_polled(struct weir_rxq *rxq, bool polled)
 }
 
 static void
-line_about_a_queue_that_is_polled_names_it(void **state)
+lines_about_queues_that_are_polled_name_them(void **state)
 {
 	const int level = rte_log_get_level(weir__logtype);
-	struct weir_rxq *first, *second;
+	struct weir_rxq *queues[2];
+	struct weir_join *joins[2];
 	char lines[400] = "", line[200];
+	struct rig_blockers b;
 	unsigned int i;
 	FILE *log;
 
 	log = fmemopen(lines, sizeof(lines), "w");
 	assert_non_null(log);
 	setvbuf(log, NULL, _IONBF, 0);
-	first = open_sleeping(false, 0);
-	second = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
-	assert_non_null(second);
+	queues[0] = open_sleeping(false, 0);
+	queues[1] = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
+	assert_non_null(queues[1]);
 	rte_log_set_level(weir__logtype, RTE_LOG_NOTICE);
 	rte_openlog_stream(log);
-	expect_polled(first, true);
-	expect_polled(second, true);
-	/* A line is there when its queue's lock can be had. */
-	weir_source_lock(first);
-	weir_source_unlock(first);
-	weir_source_lock(second);
-	weir_source_unlock(second);
+	/* Both are waited for when their worker comes to sleep. */
+	rig_block_some(&b, rig.rt, 1);
+	for (i = 0; i < 2; i++)
+		joins[i] = spawn_receiver(queues[i], NULL, 32, 1);
+	if (weir_runtime_nb_workers(rig.rt) > 1)
+		for (i = 0; i < 2; i++)
+			rig_wait_until(
+				rig_get(&weir_rxq_source(queues[i])->armed));
+	rig_unblock(&b);
+	rig_wait_until(is_polled(queues[0]) && is_polled(queues[1]));
+	for (i = 0; i < 2; i++) {
+		weir_join_abort(joins[i]);
+		assert_int_equal(rig_join(joins[i], NULL), -ECANCELED);
+		/* A line is there when its queue's lock can be had. */
+		weir_source_lock(queues[i]);
+		weir_source_unlock(queues[i]);
+	}
 	rte_openlog_stream(NULL);
 	rte_log_set_level(weir__logtype, (uint32_t)level);
 	fclose(log);
 	for (i = 0; i < 2; i++) {
 		snprintf(line, sizeof(line),
-			 "weir: source ethdev (port %u, queue %u) of worker 0: "
-			 "Operation not supported; polling it\n",
+			 "weir: source ethdev (port %u, queue %u, without "
+			 "intr_conf.rxq) of worker 0: Operation not supported; "
+			 "polling it\n",
 			 ports[0], i);
 		if (strstr(lines, line) == NULL)
 			fail_msg("\"%s\" is not in \"%s\"", line, lines);
 	}
-	weir_rxq_free(second);
-	close_sleeping(first);
+	weir_rxq_free(queues[1]);
+	close_sleeping(queues[0]);
 }
 
 /* port.c, P2 */
@@ -933,7 +946,7 @@ main(void)
 		PORTS_TESTS(worker_that_sleeps_finishes_its_queue),
 		PORTS_TESTS(interrupt_that_nobody_reads_is_taken_back),
 		PORTS_TESTS(queue_without_interrupts_is_polled),
-		PORTS_TESTS(line_about_a_queue_that_is_polled_names_it),
+		PORTS_TESTS(lines_about_queues_that_are_polled_name_them),
 		PORTS_TESTS(
 			queues_that_share_an_interrupt_do_not_sleep_by_it_together),
 		PORTS_TESTS(interrupt_that_is_refused_is_undone),
