@@ -184,10 +184,14 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 	return 0;
 }
 
+/* Seen for as long as the other side has an end, and so the channel is there. */
+#define END_RULE "channel: an end that was dropped is used no more"
+
 static void
 add_end(struct channel *c, enum side side)
 {
 	lock_acquire(&c->sync.lock);
+	WEIR_ASSERT(c->ends[side] > 0, END_RULE);
 	c->ends[side]++;
 	c->refs++;
 	lock_release(&c->sync.lock);
@@ -221,6 +225,7 @@ drop_end(struct channel *c, enum side side)
 	bool last, gone;
 
 	weir__channel_lock_together(c);
+	WEIR_ASSERT(c->ends[side] > 0, END_RULE);
 	gone = --c->ends[side] == 0;
 	if (gone && side == RECEIVERS)
 		close_channel(c);

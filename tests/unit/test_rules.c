@@ -21,6 +21,7 @@
 #include <rte_log.h>
 
 #include "rig.h"
+#include "sync/channel.h"
 #include "sync/oneshot.h"
 #include "sync/permits.h"
 #include "txq.h"
@@ -549,6 +550,30 @@ end_of_a_oneshot_is_given_up_by_nobody_who_waits(void **state)
 }
 
 static void
+end_of_a_channel_is_dropped_once(void **state)
+{
+	const char *const rule =
+		"channel: an end that was dropped is used no more";
+	struct weir_sender *tx;
+	struct weir_receiver *rx;
+	struct channel *c;
+
+	skip_without_asserts();
+	assert_int_equal(weir_channel_create(4, sizeof(int), NULL, &tx, &rx),
+			 0);
+	c = (struct channel *)tx;
+	assert_ptr_equal(weir_sender_clone(tx), tx);
+	assert_null(rule_broken_by(weir_sender_drop(tx)));
+	assert_null(rule_broken_by(weir_sender_drop(tx)));
+	assert_string_equal(rule_broken_by(weir_sender_drop(tx)), rule);
+	/* As what ends the program leaves it: with its lock. */
+	lock_release(&c->sync.lock);
+	assert_string_equal(rule_broken_by(weir_sender_clone(tx)), rule);
+	lock_release(&c->sync.lock);
+	weir_receiver_drop(rx);
+}
+
+static void
 wait_that_fails_has_an_error(void **state)
 {
 	struct weir_null *source;
@@ -634,6 +659,7 @@ main(void)
 		RIG_TEST(locks_are_given_back_by_who_holds_them, 1),
 		RIG_TEST(nobody_waits_for_what_is_ended, 1),
 		RIG_TEST(end_of_a_oneshot_is_given_up_by_nobody_who_waits, 1),
+		RIG_TEST(end_of_a_channel_is_dropped_once, 1),
 		RIG_TEST(wait_that_fails_has_an_error, 1),
 		RIG_TEST(outcome_is_taken_once, 1),
 		RIG_TEST(transmit_queue_has_one_task, 1),
