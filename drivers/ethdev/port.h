@@ -14,8 +14,8 @@ struct rxq_entry {
 	struct weir_source *source;
 	uint16_t port;
 	uint16_t queue;
-	const char
-		*no_interrupt; /* why the queue has none for itself; or NULL */
+	/* What the queue lacks to have one for itself, for the log; NULL: nothing. */
+	const char *no_interrupt;
 };
 
 /*

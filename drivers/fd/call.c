@@ -129,17 +129,19 @@ weir_fd_connect(struct weir_context *ctx, struct weir_fd *f,
 {
 	int rc;
 
-	do {
+	for (;;) {
 		rc = try_begin(ctx, f);
 		if (rc < 0)
 			return rc;
 		/* Linux: made again, it tells once what came of the one before. */
 		rc = connect(f->fd, addr, len) < 0 ? -errno : 0;
-		if (rc != -EINPROGRESS && rc != -EALREADY) {
+		if (rc == -EINPROGRESS || rc == -EALREADY) {
+			rc = weir__fd_wait(ctx, f, EPOLLOUT, true);
+			if (rc < 0)
+				return rc;
+		} else if (rc != -EINTR) {
 			weir_context_spend(ctx, 1);
 			return rc;
 		}
-		rc = weir__fd_wait(ctx, f, EPOLLOUT, true);
-	} while (rc > 0);
-	return rc;
+	}
 }

@@ -184,12 +184,14 @@ WEIR_API int
 weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
 	      size_t size);
 /**
- * Reads, or writes, all of it, as weir_fd_read() does a part.
+ * Reads or writes until it has all of `size` bytes, where weir_fd_read() and
+ * weir_fd_write() do a part.
  *
- * @param done  How many bytes that are: the caller's, 0 at first, and as it is from
- *              one call to the next; what has gone before an error, too.
- * @return 0: all; WEIR_PENDING; -ENODATA: the other side has sent no more; -errno as
- * weir_fd_read().
+ * @param done  How many bytes have been read, or written, so far: in the task's state,
+ *              0 before the first call, and left as it is between calls. Behind an
+ *              error, too, it says how many there were.
+ * @return 0: all; WEIR_PENDING, to be called again; of a read, -ENODATA: the other side
+ * sends no more, or a datagram was empty; -errno as weir_fd_read().
  */
 WEIR_API int
 weir_fd_read_all(struct weir_context *ctx, struct weir_fd *f, void *buf,
@@ -212,9 +214,10 @@ weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
  * is none.
  *
  * @param flags  SOCK_NONBLOCK for one that goes into a set itself, and SOCK_CLOEXEC.
- * @return Its fd, which is the caller's; otherwise as weir_fd_read(). The socket goes
- * on: -ECONNABORTED, and what else accept(2) names, is that connection's, and behind
- * -EMFILE, -ENFILE, -ENOBUFS or -ENOMEM it waits, to be had when there is room.
+ * @return Its fd, which is the caller's; otherwise as weir_fd_read(). Behind some errors
+ * the socket goes on: -ECONNABORTED, and of the network's those that accept(2) lists,
+ * are those of a connection that is gone; behind -EMFILE, -ENFILE, -ENOBUFS and
+ * -ENOMEM the connection waits, to be had when there is room.
  *
  * The task that ctx belongs to, the one that reads.
  */
@@ -223,7 +226,7 @@ weir_fd_accept(struct weir_context *ctx, struct weir_fd *f,
 	       struct sockaddr *addr, socklen_t *len, int flags);
 
 /**
- * Connects a socket, as connect(2), and waits for what comes of it.
+ * Connects a TCP or a Unix socket, as connect(2), and waits for what comes of it.
  *
  * @return 0; WEIR_PENDING, to be called again; -errno of connect(2), of which -EAGAIN is
  * that a Unix socket's listener has no room, of which the kernel tells nobody when it

@@ -88,8 +88,8 @@ struct weir_source {
 	struct atomic_u64 polled_until weir_cache_aligned;
 	struct atomic_u32 leaves; /* its worker: no sleep on it begins */
 	/*
-	 * ops->sleep was called, and ops->wake not yet. Changed with the lock; read
-	 * without it to skip the others.
+	 * ops->sleep was called, and ops->wake not yet. Changed with the lock, by the
+	 * home worker, which reads it without to skip the others (N1).
 	 */
 	struct atomic_u32 slept;
 	uint8_t refusals; /* of ops->sleep, the last ones, up to REFUSALS */

@@ -21,7 +21,8 @@
  * N1 sleep and wake are called by turns, under the lock, by the home worker: EAL
  *    looks at what sleep has added, and at the interrupt's fd, for as long as that
  *    is in the wait. So a source is awake before it moves, and before a closed one
- *    is its closer's again.
+ *    is its closer's again. A worker knows without the lock which of its own it
+ *    sleeps on: nobody else says so.
  * N2 While the worker sleeps, each armed source is one that wakes it, or was
  *    armed, or moved there, after the worker said that it sleeps, and then the
  *    one who did so calls.
@@ -149,7 +150,7 @@ weir__source_set_sleep(struct source_set *s, uint64_t timeout_ns)
 	struct weir_waker *w;
 	unsigned int i;
 
-	/* Where one refuses the others are asked still: the log names them all. */
+	/* Where one refuses the others are asked still: the log names them, too. */
 	for (i = 0; a != NULL && i < a->n && !found; i++) {
 		struct weir_source *src = a->s[i];
 
@@ -200,7 +201,7 @@ weir__source_set_wake(struct source_set *s, bool late)
 	for (i = 0; a != NULL && i < a->n; i++) {
 		struct weir_source *src = a->s[i];
 
-		/* What this worker sleeps on it has said itself. */
+		/* N1 */
 		if (!is_slept_on(src))
 			continue;
 		found = false;

@@ -184,7 +184,7 @@ weir_channel_create(size_t capacity, size_t size, void (*drop)(void *value),
 	return 0;
 }
 
-/* Seen for as long as the other side has an end, and so the channel is there. */
+/* Seen once its side has none left, while the other has, and so the channel is there. */
 #define END_RULE "channel: an end that was dropped is used no more"
 
 static void

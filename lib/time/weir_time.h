@@ -132,8 +132,8 @@ weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
  * Bounds any wait by a time of the runtime's clock, in nanoseconds: one for all waits
  * of a piece of work, however many of them end before.
  *
- * As weir_timeout(). A deadline that has passed ends the next wait that would be
- * WEIR_PENDING, and no other; see weir_sleep_until().
+ * As weir_timeout(). A deadline that has passed ends each wait that would be
+ * WEIR_PENDING, and none that succeeds; see weir_sleep_until().
  */
 WEIR_API int
 weir_timeout_until(struct weir_context *ctx, struct weir_sleep *sleep,
