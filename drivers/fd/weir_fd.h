@@ -134,7 +134,7 @@ weir_fd_free(struct weir_fd *f);
  * @param events  Some of EPOLLIN, EPOLLPRI, EPOLLRDHUP and EPOLLOUT.
  * @return What is ready of these, EPOLLERR and EPOLLHUP; WEIR_PENDING; -EINVAL
  * for other events; the error that it, or its set, was closed with; -EBUSY when
- * another task waits for one of the first three, if it is among the events, or
+ * nothing of these is ready and another task waits for one of the first three, if it is among the events, or
  * for the last; -EBADF, -ENOENT or -EPERM, without WEIR_FD_EDGE, when the fd has been
  * closed: nothing has its number, or something else.
  *
@@ -191,7 +191,8 @@ weir_fd_write(struct weir_context *ctx, struct weir_fd *f, const void *buf,
  *              0 before the first call, and left as it is between calls. Behind an
  *              error, too, it says how many there were.
  * @return 0: all; WEIR_PENDING, to be called again; of a read, -ENODATA: the other side
- * sends no more, or a datagram was empty; -errno as weir_fd_read().
+ * sends no more, or a datagram was empty; -errno as weir_fd_read(). Where `done` says that
+ * there is nothing to do it is 0, whatever has become of the fd.
  */
 WEIR_API int
 weir_fd_read_all(struct weir_context *ctx, struct weir_fd *f, void *buf,
@@ -217,7 +218,8 @@ weir_fd_sendmsg(struct weir_context *ctx, struct weir_fd *f,
  * @return Its fd, which is the caller's; otherwise as weir_fd_read(). Behind some errors
  * the socket goes on: -ECONNABORTED, and of the network's those that accept(2) lists,
  * are those of a connection that is gone; behind -EMFILE, -ENFILE, -ENOBUFS and
- * -ENOMEM the connection waits, to be had when there is room.
+ * -ENOMEM the connection waits, to be had when there is room. A Unix socket that was
+ * shut down by shutdown(2) tells nobody: end who accepts by a token, or weir_fd_close().
  *
  * The task that ctx belongs to, the one that reads.
  */
@@ -230,7 +232,8 @@ weir_fd_accept(struct weir_context *ctx, struct weir_fd *f,
  *
  * @return 0; WEIR_PENDING, to be called again; -errno of connect(2), of which -EAGAIN is
  * that a Unix socket's listener has no room, of which the kernel tells nobody when it
- * has; otherwise as weir_fd_read().
+ * has: sleep between two tries; otherwise as weir_fd_read(). -ETIMEDOUT may be the
+ * kernel's, or that of a weir_timeout() around it.
  *
  * The task that ctx belongs to, the one that writes. One given up goes on in the
  * kernel until the fd is closed.

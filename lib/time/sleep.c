@@ -164,6 +164,12 @@ weir_timeout_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		return rc;
 	}
 	rc = weir_sleep_until(ctx, sleep, deadline);
+	/*
+	 * A time that has passed, with no budget left to be told that, is told all the
+	 * same: in the next turn a wait would succeed first, and so on without an end.
+	 */
+	if (rc == WEIR_PENDING && timer_idle(timer_of(sleep)))
+		rc = tell_end(ctx, timer_of(sleep));
 	return rc == 0 ? -ETIMEDOUT : rc;
 }
 

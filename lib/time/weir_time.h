@@ -67,7 +67,7 @@ weir_clock_advance(struct weir_runtime *rt, uint64_t ns);
  * is ready for use; when a wait has ended, for the next. A task whose state goes
  * while it waits, because it is dropped or has what it wants, calls
  * weir_sleep_cancel(). Another task of the runtime may go on with a wait: that one is
- * woken then.
+ * woken then. In C++ it is named with `struct`, since there is a function of this name.
  */
 struct weir_sleep {
 	uint64_t reserved[6]; /**< not the user's */
@@ -133,7 +133,7 @@ weir_timeout(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns,
  * of a piece of work, however many of them end before.
  *
  * As weir_timeout(). A deadline that has passed ends each wait that would be
- * WEIR_PENDING, and none that succeeds; see weir_sleep_until().
+ * WEIR_PENDING, also one that finds the budget empty, and none that succeeds.
  */
 WEIR_API int
 weir_timeout_until(struct weir_context *ctx, struct weir_sleep *sleep,

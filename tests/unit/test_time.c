@@ -736,7 +736,8 @@ drain_poll(struct weir_context *ctx, void *state)
 	rig_add(s->polls, 1);
 	if (!s->until)
 		return weir_timeout(ctx, &s->sleep, s->ns, rc);
-	return weir_timeout_until(ctx, &s->sleep, s->ns, rc);
+	rc = weir_sleep_until(ctx, &s->sleep, s->ns);
+	return rc == 0 ? -ETIMEDOUT : rc;
 }
 
 static void
@@ -771,6 +772,68 @@ timeout_ends_what_leaves_no_budget(void **state)
 		       rig_get(&rig.log.polls) > before + 2);
 	weir_join_abort(join);
 	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+}
+
+/* Waits that succeed for as long as there is budget, and one deadline for them all. */
+#define MANY_TURNS 1000
+
+struct endless_state {
+	struct atomic_u32 *turns;
+	struct weir_sleep sleep;
+	uint64_t deadline;
+};
+
+static int
+endless_poll(struct weir_context *ctx, void *state)
+{
+	struct endless_state *s = state;
+	int rc;
+
+	rig_add(s->turns, 1);
+	do {
+		rc = weir_timeout_until(ctx, &s->sleep, s->deadline,
+					weir_context_spend(ctx, 1));
+	} while (rc == 0);
+	return rc;
+}
+
+static void
+endless_drop(void *state)
+{
+	weir_sleep_cancel(&((struct endless_state *)state)->sleep);
+}
+
+static const struct weir_task_ops endless_ops = {
+	.name = "endless",
+	.state_size = sizeof(struct endless_state),
+	.poll = endless_poll,
+	.drop = endless_drop,
+};
+
+static void
+deadline_ends_what_always_has_more(void **state)
+{
+	struct endless_state s = { .turns = &rig.log.polls };
+	struct weir_join *join;
+	uint32_t before;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	for (i = 0; i < 2; i++) {
+		/* One that has passed, and one that passes. */
+		s.deadline = weir_clock_now(rig.rt) + i * MS;
+		rig_set(s.turns, 0);
+		join = weir_task_spawn(rig.rt, &endless_ops, &s, NULL);
+		assert_non_null(join);
+		rig_wait_until(rig_get(s.turns) > 3 * i);
+		before = rig_get(s.turns);
+		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+		rig_wait_until(weir_join_ended(join) ||
+			       rig_get(s.turns) > before + MANY_TURNS);
+		weir_join_abort(join);
+		assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+		assert_int_equal(rig_timers(rig.rt), 0);
+	}
 }
 
 static void
@@ -1328,6 +1391,7 @@ main(void)
 		RIG_TESTS(deadline_bounds_several_waits),
 		RIG_TESTS(deadline_is_ended_by_the_last_success),
 		RIG_TESTS(deadline_that_has_passed_ends_no_wait_that_succeeds),
+		RIG_TESTS(deadline_ends_what_always_has_more),
 		RIG_TESTS(timeout_ends_what_leaves_no_budget),
 		RIG_TESTS(time_that_has_passed_ends_what_leaves_no_budget),
 		RIG_TESTS(next_time_of_a_tick_has_not_passed_with_another),
