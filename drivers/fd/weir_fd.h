@@ -134,9 +134,9 @@ weir_fd_free(struct weir_fd *f);
  * @param events  Some of EPOLLIN, EPOLLPRI, EPOLLRDHUP and EPOLLOUT.
  * @return What is ready of these, EPOLLERR and EPOLLHUP; WEIR_PENDING; -EINVAL
  * for other events; the error that it, or its set, was closed with; -EBUSY when
- * nothing of these is ready and another task waits for one of the first three, if it is among the events, or
- * for the last; -EBADF, -ENOENT or -EPERM, without WEIR_FD_EDGE, when the fd has been
- * closed: nothing has its number, or something else.
+ * nothing of these is ready, and another task waits for one of the first three, if it
+ * is among the events, or for the last; -EBADF, -ENOENT or -EPERM, without
+ * WEIR_FD_EDGE, when the fd has been closed: nothing has its number, or something else.
  *
  * The task that ctx belongs to. One may wait to read, and another to write; one
  * may have several waits at once, as in weir_select_first(), and is woken for each.
