@@ -428,6 +428,18 @@ any_ns(void)
 	return one_in(4) ? any(5000000) : any(50000);
 }
 
+/* By either function, from one poll to the next: it is the same wait. */
+static int
+wait_until(struct weir_context *ctx, struct sim_task *t)
+{
+	int rc;
+
+	if (one_in(2))
+		return weir_sleep_until(ctx, &t->sleep, t->until);
+	rc = weir_timeout_until(ctx, &t->sleep, t->until, WEIR_PENDING);
+	return rc == -ETIMEDOUT ? 0 : rc;
+}
+
 static int
 timer_poll(struct weir_context *ctx, struct sim_task *t)
 {
@@ -437,7 +449,7 @@ timer_poll(struct weir_context *ctx, struct sim_task *t)
 	do {
 		if (t->until == 0)
 			t->until = weir_clock_now(rt) + 1 + any_ns();
-		rc = weir_sleep_until(ctx, &t->sleep, t->until);
+		rc = wait_until(ctx, t);
 		if (rc < 0)
 			return rc;
 		if (weir_clock_now(rt) < t->until)
