@@ -47,11 +47,8 @@ ports_teardown(void **state);
 unsigned int
 ports_overlaps(void);
 
-#define PORTS_TEST(name, workers)                                         \
-	{                                                                 \
-#name " (" #workers ")", name, rig_setup, ports_teardown, \
-			(void *)(uintptr_t)workers                        \
-	}
+#define PORTS_TEST(name, workers) \
+	UNIT_TEST(name, rig_setup, ports_teardown, workers)
 #define PORTS_TESTS(name) \
 	PORTS_TEST(name, 1), PORTS_TEST(name, 2), PORTS_TEST(name, 3)
 

@@ -202,11 +202,8 @@ rig_teardown(void **state);
 void
 rig_expect_log(unsigned int polls, unsigned int drops, unsigned int results);
 
-#define RIG_TEST(name, workers)                                         \
-	{                                                               \
-#name " (" #workers ")", name, rig_setup, rig_teardown, \
-			(void *)(uintptr_t)workers                      \
-	}
+#define RIG_TEST(name, workers) \
+	UNIT_TEST(name, rig_setup, rig_teardown, workers)
 #define RIG_TESTS(name) RIG_TEST(name, 1), RIG_TEST(name, 2), RIG_TEST(name, 3)
 
 /* Takes a waker that a task of rig_wait_ops has left, once it has. */

@@ -294,11 +294,7 @@ parties_see_what_the_others_did(void **state)
 			 ROUNDS * RTE_DIM(at) * RTE_DIM(at));
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -682,11 +682,7 @@ skeleton_pmd_copies(void **state)
 	rte_free(to);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
 
 int

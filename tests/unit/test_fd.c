@@ -1589,11 +1589,8 @@ __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return -1;
 }
 
-#define TEST_WITH(setup_, name, workers)                         \
-	{                                                        \
-#name " (" #workers ")", name, setup_, teardown, \
-			(void *)(uintptr_t)workers               \
-	}
+#define TEST_WITH(setup_, name, workers) \
+	UNIT_TEST(name, setup_, teardown, workers)
 #define TEST(name, workers) TEST_WITH(setup, name, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
 

@@ -130,6 +130,15 @@ listen_socket(int family, int backlog, struct address *at)
 	return fd;
 }
 
+static int
+take_connection(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	assert_return_code(fd, errno);
+	return fd;
+}
+
 #define CLIENTS 8u
 #define BYTES 400000u
 
@@ -418,8 +427,7 @@ connection_under_way_is_waited_for(void **state)
 	int fd;
 
 	begin_late(0);
-	fd = accept(late.listener, NULL, NULL);
-	assert_return_code(fd, errno);
+	fd = take_connection(late.listener);
 	end_late(0);
 	close(fd);
 }
@@ -437,12 +445,9 @@ unix_listener_without_room_says_so(void **state)
 	assert_int_equal(connect_to(fds[0], 0, &at), 0);
 	assert_int_equal(rig_get(&interrupted), 0);
 	assert_int_equal(connect_to(fds[1], 0, &at), -EAGAIN);
-	fd = accept(listener, NULL, NULL);
-	assert_return_code(fd, errno);
-	close(fd);
+	close(take_connection(listener));
 	assert_int_equal(connect_to(fds[1], 0, &at), 0);
-	fd = accept(listener, NULL, NULL);
-	assert_return_code(fd, errno);
+	fd = take_connection(listener);
 	assert_int_equal(connect_to(fds[1], 0, &at), -EISCONN);
 	close(fd);
 	close(fds[0]);
@@ -491,6 +496,14 @@ accept_says_what_is_wrong(void **state)
 	close(listener);
 }
 
+static void
+make_pair(int fds[2])
+{
+	assert_return_code(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+		errno);
+}
+
 /* Reads or writes all of a buffer. */
 struct all {
 	struct weir_fd *f;
@@ -531,9 +544,7 @@ what_went_before_an_error_is_told(void **state)
 	ssize_t rc;
 	int fds[2];
 
-	assert_return_code(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
-		errno);
+	make_pair(fds);
 	a.f = add(fds[0], 0);
 	/* Three of eight bytes, and then the end of what comes. */
 	assert_int_equal(write(fds[1], "abc", 3), 3);
@@ -560,7 +571,7 @@ what_went_before_an_error_is_told(void **state)
 	while ((rc = read(fds[1], got, sizeof(got))) > 0)
 		n += (size_t)rc;
 	assert_int_equal(done, n);
-	assert_in_range(done, 1, BYTES - 1);
+	assert_uint_in_range(done, 1, BYTES - 1);
 	weir_fd_free(a.f);
 	close(fds[0]);
 	close(fds[1]);
@@ -573,9 +584,7 @@ nothing_at_all_is_done_at_once(void **state)
 	struct all a = { .done = &done };
 	int fds[2];
 
-	assert_return_code(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
-		errno);
+	make_pair(fds);
 	a.f = add(fds[0], 0);
 	assert_int_equal(weir_runtime_block_on(rig.rt, &all_ops, &a, NULL), 0);
 	a.writes = true;
@@ -586,11 +595,7 @@ nothing_at_all_is_done_at_once(void **state)
 	close(fds[1]);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
 
 int

@@ -453,11 +453,8 @@ yield_begins_a_new_wait(void **state)
 	assert_uint_in_range(sum, 0, ns(rte_rdtsc() - begin) + 1000);
 }
 
-#define TIMED_TEST(name, workers)                                         \
-	{                                                                 \
-#name " (" #workers ")", name, timed_setup, rig_teardown, \
-			(void *)(uintptr_t)workers                        \
-	}
+#define TIMED_TEST(name, workers) \
+	UNIT_TEST(name, timed_setup, rig_teardown, workers)
 
 int
 main(void)

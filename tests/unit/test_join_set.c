@@ -598,11 +598,7 @@ storm_of_sets_leaves_nothing(void **state)
 			 rig_stats(rig.rt).spawned - RTE_DIM(owners));
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -295,11 +295,7 @@ who_looks_again_is_taken_from_a_stuck_worker(void **state)
 	assert_int_equal(rig_join(stuck, NULL), 0);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -282,11 +282,7 @@ no_note_is_lost(void **state)
 	assert_int_equal(weir_notify_wait(NULL, &notify, NULL), 0);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 static struct atomic_u32 went_on;
 

@@ -1607,11 +1607,7 @@ who_is_woken_for_one_that_is_stuck_comes_before_what_is_sent(void **state)
 	assert_int_equal(rig_get(&waits), 0);
 }
 
-#define TEST_IN(name, setup, workers)                           \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST_IN(name, setup, workers) UNIT_TEST(name, setup, teardown, workers)
 #define TEST(name, workers) TEST_IN(name, setup, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
 

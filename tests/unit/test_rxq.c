@@ -841,12 +841,6 @@ lines_about_queues_that_are_polled_name_them(void **state)
 	close_sleeping(queues[0]);
 }
 
-static void
-describe(struct weir_rxq *rxq, char *text, size_t size)
-{
-	weir_rxq_source(rxq)->ops->describe(rxq, text, size);
-}
-
 /* port.c, P2 */
 static void
 queues_that_share_an_interrupt_do_not_sleep_by_it_together(void **state)
@@ -862,7 +856,8 @@ queues_that_share_an_interrupt_do_not_sleep_by_it_together(void **state)
 		second = weir_rxq_create(rig.rt, ports[0], 1, 0, 32);
 		assert_non_null(second);
 		expect_polled(second, shared[i]);
-		describe(second, text, sizeof(text));
+		weir_rxq_source(second)->ops->describe(second, text,
+						       sizeof(text));
 		snprintf(line, sizeof(line), "port %u, queue 1%s", ports[0],
 			 shared[i] ? ", with another's interrupt" : "");
 		assert_string_equal(text, line);

@@ -754,11 +754,7 @@ branches_may_be_more_than_units_of_budget(void **state)
 	weir_runtime_free(rt);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -535,11 +535,7 @@ workers_may_not_block_at_locks_nor_waits_be_used_twice(void **state)
 	weir_rwlock_fini(&lock);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

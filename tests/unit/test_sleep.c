@@ -883,17 +883,10 @@ move_waits_for_the_worker_that_gets_up(void **state)
 	close_device(d);
 }
 
-#define TEST(name, workers)                                         \
-	{                                                           \
-#name " (" #workers ")", name, setup, rig_teardown, \
-			(void *)(uintptr_t)workers                  \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, rig_teardown, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2)
-#define EVENT_TEST(name, workers)                                           \
-	{                                                                   \
-#name " (" #workers ")", name, setup_event, teardown_event, \
-			(void *)(uintptr_t)workers                          \
-	}
+#define EVENT_TEST(name, workers) \
+	UNIT_TEST(name, setup_event, teardown_event, workers)
 #define EVENT_TESTS(name) \
 	EVENT_TEST(name, 1), EVENT_TEST(name, 2), EVENT_TEST(name, 3)
 

@@ -673,11 +673,7 @@ drop_inside_a_poll_is_no_part_of_it(void **state)
 	assert_int_equal(r->block, -EPERM);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 #define TESTS(name) TEST(name, 1), TEST(name, 2), TEST(name, 3)
 
 int

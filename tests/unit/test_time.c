@@ -777,43 +777,31 @@ timeout_ends_what_leaves_no_budget(void **state)
 /* Waits that succeed for as long as there is budget, and one deadline for them all. */
 #define MANY_TURNS 1000
 
-struct endless_state {
-	struct atomic_u32 *turns;
-	struct weir_sleep sleep;
-	uint64_t deadline;
-};
-
 static int
 endless_poll(struct weir_context *ctx, void *state)
 {
-	struct endless_state *s = state;
+	struct drain_state *s = state;
 	int rc;
 
-	rig_add(s->turns, 1);
+	rig_add(s->polls, 1);
 	do {
-		rc = weir_timeout_until(ctx, &s->sleep, s->deadline,
+		rc = weir_timeout_until(ctx, &s->sleep, s->ns,
 					weir_context_spend(ctx, 1));
 	} while (rc == 0);
 	return rc;
 }
 
-static void
-endless_drop(void *state)
-{
-	weir_sleep_cancel(&((struct endless_state *)state)->sleep);
-}
-
 static const struct weir_task_ops endless_ops = {
 	.name = "endless",
-	.state_size = sizeof(struct endless_state),
+	.state_size = sizeof(struct drain_state),
 	.poll = endless_poll,
-	.drop = endless_drop,
+	.drop = drain_drop,
 };
 
 static void
 deadline_ends_what_always_has_more(void **state)
 {
-	struct endless_state s = { .turns = &rig.log.polls };
+	struct drain_state s = { .polls = &rig.log.polls };
 	struct weir_join *join;
 	uint32_t before;
 	unsigned int i;
@@ -821,15 +809,15 @@ deadline_ends_what_always_has_more(void **state)
 	assert_int_equal(weir_clock_pause(rig.rt), 0);
 	for (i = 0; i < 2; i++) {
 		/* One that has passed, and one that passes. */
-		s.deadline = weir_clock_now(rig.rt) + i * MS;
-		rig_set(s.turns, 0);
+		s.ns = weir_clock_now(rig.rt) + i * MS;
+		rig_set(s.polls, 0);
 		join = weir_task_spawn(rig.rt, &endless_ops, &s, NULL);
 		assert_non_null(join);
-		rig_wait_until(rig_get(s.turns) > 3 * i);
-		before = rig_get(s.turns);
+		rig_wait_until(rig_get(s.polls) > 3 * i);
+		before = rig_get(s.polls);
 		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
 		rig_wait_until(weir_join_ended(join) ||
-			       rig_get(s.turns) > before + MANY_TURNS);
+			       rig_get(s.polls) > before + MANY_TURNS);
 		weir_join_abort(join);
 		assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
 		assert_int_equal(rig_timers(rig.rt), 0);

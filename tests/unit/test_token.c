@@ -446,11 +446,7 @@ storm_ends_with_the_root(void **state)
 	}
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -379,11 +379,7 @@ who_waited_may_end_the_group_at_once(void **state)
 	}
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -330,11 +330,7 @@ values_are_whole_and_grow_newer(void **state)
 		assert_int_equal(waiter_thread_join(threads[i]), VALUES);
 }
 
-#define TEST(name, workers)                                     \
-	{                                                       \
-#name " (" #workers ")", name, setup, teardown, \
-			(void *)(uintptr_t)workers              \
-	}
+#define TEST(name, workers) UNIT_TEST(name, setup, teardown, workers)
 
 int
 main(void)

@@ -48,6 +48,13 @@ unit_eal_teardown(void **state);
 uint64_t
 unit_seed(void);
 
+/* An entry of a group's table. *state in the setup says how many workers. */
+#define UNIT_TEST(name, setup, teardown, workers)               \
+	{                                                       \
+#name " (" #workers ")", name, setup, teardown, \
+			(void *)(uintptr_t)(workers)            \
+	}
+
 /* Skips the running test; the reason goes to the output. */
 #define unit_skip(reason)                        \
 	do {                                     \
