@@ -11,7 +11,7 @@ struct bucket {
 	unsigned int work;
 	/* Received, the first `sent` of which have gone on. */
 	unsigned int n;
-	unsigned int sent;
+	uint32_t sent;
 	struct rte_mbuf *pkts[FLOWS_BURST];
 };
 
@@ -29,13 +29,11 @@ bucket_poll(struct weir_context *ctx, void *state)
 			break;
 		b->n = (unsigned int)rc;
 		work_on(b->n * b->work);
-		for (b->sent = 0; b->sent < b->n; b->sent += (unsigned int)rc) {
-			WEIR_AWAIT(rc, weir_send_burst(
-					       ctx, b->to, b->pkts + b->sent,
-					       b->n - b->sent, &b->wait));
-			if (rc < 0)
-				return rc;
-		}
+		b->sent = 0;
+		WEIR_AWAIT(rc, weir_send_all(ctx, b->to, b->pkts, b->n,
+					     &b->sent, &b->wait));
+		if (rc < 0)
+			return rc;
 	}
 	WEIR_END;
 	return WEIR_DONE;

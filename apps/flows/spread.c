@@ -15,7 +15,7 @@ struct spread {
 	/* All of one bucket's, the first `sent` of which are on their way. */
 	struct rte_mbuf *batch[FLOWS_BURST];
 	unsigned int nb_batch;
-	unsigned int sent;
+	uint32_t sent;
 	struct weir_sender *to;
 };
 
@@ -72,16 +72,11 @@ spread_poll(struct weir_context *ctx, void *state)
 		find_buckets(s);
 		while (s->n > 0) {
 			take_batch(s);
-			while (s->sent < s->nb_batch) {
-				WEIR_AWAIT(rc, weir_send_burst(
-						       ctx, s->to,
-						       s->batch + s->sent,
-						       s->nb_batch - s->sent,
-						       &s->wait));
-				if (rc < 0)
-					return rc;
-				s->sent += (unsigned int)rc;
-			}
+			WEIR_AWAIT(rc, weir_send_all(ctx, s->to, s->batch,
+						     s->nb_batch, &s->sent,
+						     &s->wait));
+			if (rc < 0)
+				return rc;
 		}
 	}
 	WEIR_END;

@@ -194,6 +194,26 @@ weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
 	return send_values(ctx, channel_of(sender), values, n, wait);
 }
 
+int
+weir_send_all(struct weir_context *ctx, struct weir_sender *sender,
+	      const void *values, uint32_t n, uint32_t *sent,
+	      struct weir_wait *wait)
+{
+	const struct channel *c = channel_of(sender);
+	const uint8_t *from = values;
+	int rc;
+
+	while (*sent < n) {
+		rc = weir_send_burst(ctx, sender,
+				     from + (size_t)*sent * c->size, n - *sent,
+				     wait);
+		if (rc < 0)
+			return rc;
+		*sent += (uint32_t)rc;
+	}
+	return 0;
+}
+
 /*
  * Y54: is there room for pointers or numbers sent one by one, and nothing else to look
  * at? If so, the next ones know how far. With the lock.

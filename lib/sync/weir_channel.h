@@ -101,6 +101,24 @@ WEIR_API int
 weir_send_burst(struct weir_context *ctx, struct weir_sender *sender,
 		const void *values, uint32_t n, struct weir_wait *wait);
 
+/**
+ * Sends n values, where weir_send_burst() sends a part. Values of others may come
+ * between them.
+ *
+ * @param sent  How many have been sent so far: in the task's state, 0 before the first
+ *              call, and left as it is between calls. Behind an error, and where the
+ *              task gives up, too, it says how many there were: the others are the
+ *              caller's.
+ * @return 0: all; WEIR_PENDING; -errno as weir_send_burst(). Where `sent` says that there
+ * is nothing to do it is 0, whatever has become of the channel.
+ *
+ * A task, or with NULL for ctx and wait a plain thread.
+ */
+WEIR_API int
+weir_send_all(struct weir_context *ctx, struct weir_sender *sender,
+	      const void *values, uint32_t n, uint32_t *sent,
+	      struct weir_wait *wait);
+
 /** Sends one value. 0, or as weir_send_burst(). */
 WEIR_API int
 weir_send(struct weir_context *ctx, struct weir_sender *sender,

@@ -261,6 +261,124 @@ senders_wait_for_room_in_their_order(void **state)
 	weir_receiver_drop(rx);
 }
 
+#define PARCEL 10u
+
+/* Values of which one call sends all. */
+struct parcel {
+	struct weir_sender *tx;
+	uint32_t sent;
+	uint64_t values[PARCEL];
+};
+
+static void
+fill(struct parcel *p)
+{
+	uint64_t i;
+
+	p->tx = tx;
+	p->sent = 0;
+	for (i = 0; i < PARCEL; i++)
+		p->values[i] = i;
+}
+
+static int
+send_parcel(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct parcel *p = what;
+
+	return weir_send_all(ctx, p->tx, p->values, PARCEL, &p->sent, wait);
+}
+
+static void
+receive_parcel(void)
+{
+	uint64_t i, v;
+
+	for (i = 0; i < PARCEL; i++) {
+		assert_int_equal(weir_recv(NULL, rx, &v, NULL), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+}
+
+static void
+all_of_a_burst_is_sent(void **state)
+{
+	static const size_t capacities[] = { 1, 3, PARCEL,
+					     WEIR_CHANNEL_UNBOUNDED };
+	struct waiter_thread *thread;
+	struct weir_join *join;
+	struct parcel p;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(capacities); i++) {
+		open_channel(capacities[i], sizeof(uint64_t));
+		fill(&p);
+		join = waiter_spawn(rig.rt, send_parcel, &p);
+		receive_parcel();
+		assert_int_equal(waiter_join(join), 0);
+		assert_int_equal(p.sent, PARCEL);
+		fill(&p);
+		thread = waiter_thread_start(send_parcel, &p);
+		receive_parcel();
+		assert_int_equal(waiter_thread_join(thread), 0);
+		assert_int_equal(p.sent, PARCEL);
+		weir_receiver_drop(rx);
+		/* There is nothing left that it could refuse. */
+		assert_int_equal(send_parcel(NULL, &p, NULL), 0);
+		weir_sender_drop(tx);
+	}
+}
+
+static void
+who_gives_up_knows_what_was_sent(void **state)
+{
+	struct weir_join *join;
+	struct parcel p;
+	uint64_t i, v;
+
+	open_channel(4, sizeof(v));
+	fill(&p);
+	join = waiter_spawn(rig.rt, send_parcel, &p);
+	waiter_wait_for(tx, 1);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, i);
+	}
+	waiter_abort(join);
+	assert_uint_in_range(p.sent, 4, 6);
+	for (; i < p.sent; i++) {
+		assert_int_equal(weir_try_recv(rx, &v), 0);
+		assert_int_equal(v, i);
+	}
+	assert_int_equal(weir_try_recv(rx, &v), -EAGAIN);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
+static void
+end_tells_what_was_sent(void **state)
+{
+	struct waiter_thread *thread;
+	struct weir_join *join;
+	struct parcel p, q;
+
+	open_channel(4, sizeof(uint64_t));
+	fill(&p);
+	join = waiter_spawn(rig.rt, send_parcel, &p);
+	waiter_wait_for(tx, 1);
+	fill(&q);
+	thread = waiter_thread_start(send_parcel, &q);
+	waiter_wait_for(tx, 2);
+	weir_receiver_close(rx);
+	assert_int_equal(waiter_join(join), -EPIPE);
+	assert_int_equal(waiter_thread_join(thread), -EPIPE);
+	assert_int_equal(p.sent, 4);
+	assert_int_equal(q.sent, 0);
+	weir_sender_drop(tx);
+	weir_receiver_drop(rx);
+}
+
 static void
 receivers_wait_in_their_order(void **state)
 {
@@ -497,6 +615,15 @@ send_letters(struct weir_context *ctx, void *what, struct weir_wait *wait)
 }
 
 static int
+send_all_letters(struct weir_context *ctx, void *what, struct weir_wait *wait)
+{
+	struct letter *l = what;
+	uint32_t sent = 0;
+
+	return weir_send_all(ctx, l->tx, &l->value, 1, &sent, wait);
+}
+
+static int
 recv_letters(struct weir_context *ctx, void *what, struct weir_wait *wait)
 {
 	struct letter *l = what;
@@ -508,7 +635,8 @@ static void
 workers_may_not_block_nor_waits_be_used_twice(void **state)
 {
 	static const waiter_call calls[] = { send_letter, send_letters,
-					     recv_letter, recv_letters };
+					     send_all_letters, recv_letter,
+					     recv_letters };
 	struct letter l = { .value = 7 };
 	uint64_t v = 1;
 	unsigned int i;
@@ -1438,6 +1566,9 @@ main(void)
 		RIG_TEST(numbers_that_make_no_sense_are_refused, 1),
 		RIG_TEST(unbounded_channel_grows_and_shrinks, 1),
 		RIG_TEST(senders_wait_for_room_in_their_order, 2),
+		RIG_TEST(all_of_a_burst_is_sent, 2),
+		RIG_TEST(who_gives_up_knows_what_was_sent, 2),
+		RIG_TEST(end_tells_what_was_sent, 2),
 		RIG_TEST(receivers_wait_in_their_order, 2),
 		RIG_TEST(receiver_that_gives_up_loses_no_value, 2),
 		RIG_TEST(sender_that_gives_up_has_sent_nothing, 2),
