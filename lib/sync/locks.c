@@ -20,6 +20,14 @@ init(struct weir_semaphore *sem, uint32_t permits)
 	(void)rc;
 }
 
+static void
+fini(struct weir_semaphore *sem, uint32_t permits)
+{
+	weir_semaphore_fini(sem);
+	WEIR_ASSERT(weir_semaphore_available(sem) == permits,
+		    "fini: nobody may hold the lock any more");
+}
+
 /* Who unlocks too often would go beyond the most. */
 static void
 release(struct weir_semaphore *sem, uint32_t n)
@@ -39,7 +47,7 @@ weir_mutex_init(struct weir_mutex *mutex)
 void
 weir_mutex_fini(struct weir_mutex *mutex)
 {
-	weir_semaphore_fini(&mutex->sem);
+	fini(&mutex->sem, 1);
 }
 
 int
@@ -72,7 +80,7 @@ weir_rwlock_init(struct weir_rwlock *lock)
 void
 weir_rwlock_fini(struct weir_rwlock *lock)
 {
-	weir_semaphore_fini(&lock->sem);
+	fini(&lock->sem, ALL);
 }
 
 int

@@ -98,7 +98,7 @@ struct weir_mutex {
 WEIR_API void
 weir_mutex_init(struct weir_mutex *mutex);
 
-/** Nobody uses it any more. */
+/** Nobody uses it any more, nor has it locked. */
 WEIR_API void
 weir_mutex_fini(struct weir_mutex *mutex);
 
@@ -137,7 +137,7 @@ struct weir_rwlock {
 WEIR_API void
 weir_rwlock_init(struct weir_rwlock *lock);
 
-/** Nobody uses it any more. */
+/** Nobody uses it any more, nor has it locked. */
 WEIR_API void
 weir_rwlock_fini(struct weir_rwlock *lock);
 

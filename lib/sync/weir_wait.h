@@ -38,7 +38,8 @@
  * Its memory is the user's from first to last. The function that initialises it comes
  * before any other thread knows it, and the one that ends it (`_fini`) when nobody waits
  * for it or is in a call on it any more: that one wakes nobody, releases nothing, and
- * stops a library that was built with assertions if somebody still waits.
+ * stops a library that was built with assertions if somebody still waits, or holds a
+ * lock.
  */
 
 #include <weir_common.h>

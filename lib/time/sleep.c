@@ -217,6 +217,9 @@ weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval)
 	int rc;
 
 	if (!interval->begun) {
+		/* As it is in a state of zeroes, without weir_interval_init(). */
+		if (interval->period == 0)
+			return -EINVAL;
 		interval->next = clock_ns(clock, clock_now(clock));
 		interval->begun = true;
 	}

@@ -176,7 +176,7 @@ weir_interval_init(struct weir_interval *interval, uint64_t period_ns,
 /**
  * Waits for the next tick, as weir_sleep_until() does.
  *
- * @return 0, or WEIR_PENDING.
+ * @return 0; WEIR_PENDING; -EINVAL: weir_interval_init() has not been called.
  */
 WEIR_API int
 weir_interval_tick(struct weir_context *ctx, struct weir_interval *interval);

@@ -37,6 +37,9 @@ end(void **state)
 	/* As many as there can be: each that was granted has been taken, or given back. */
 	assert_int_equal(
 		weir_semaphore_release(&mutex.sem, WEIR_SEMAPHORE_MAX - 1), 0);
+	assert_int_equal(
+		weir_semaphore_try_acquire(&mutex.sem, WEIR_SEMAPHORE_MAX - 1),
+		0);
 	weir_cond_fini(&cond);
 	weir_mutex_fini(&mutex);
 	return 0;

@@ -479,6 +479,29 @@ mutex_is_awaited(struct lock *lock)
 	return awaited;
 }
 
+static void
+lock_that_is_held_is_not_ended(void **state)
+{
+	const char *const rule = "fini: nobody may hold the lock any more";
+	struct weir_mutex mutex;
+	struct weir_rwlock lock;
+
+	skip_without_asserts();
+	weir_mutex_init(&mutex);
+	weir_rwlock_init(&lock);
+	assert_int_equal(weir_mutex_try_lock(&mutex), 0);
+	assert_int_equal(weir_rwlock_try_read(&lock), 0);
+	assert_string_equal(rule_broken_by(weir_mutex_fini(&mutex)), rule);
+	assert_string_equal(rule_broken_by(weir_rwlock_fini(&lock)), rule);
+	weir_rwlock_read_unlock(&lock);
+	assert_int_equal(weir_rwlock_try_write(&lock), 0);
+	assert_string_equal(rule_broken_by(weir_rwlock_fini(&lock)), rule);
+	weir_mutex_unlock(&mutex);
+	weir_rwlock_write_unlock(&lock);
+	assert_null(rule_broken_by(weir_mutex_fini(&mutex)));
+	assert_null(rule_broken_by(weir_rwlock_fini(&lock)));
+}
+
 /* Each stops inside, with the lock. */
 static void
 nobody_waits_for_what_is_ended(void **state)
@@ -657,6 +680,7 @@ main(void)
 		RIG_TEST(task_that_waits_gives_a_wait, 2),
 		RIG_TEST(condition_is_waited_for_with_its_mutex, 1),
 		RIG_TEST(locks_are_given_back_by_who_holds_them, 1),
+		RIG_TEST(lock_that_is_held_is_not_ended, 1),
 		RIG_TEST(nobody_waits_for_what_is_ended, 1),
 		RIG_TEST(end_of_a_oneshot_is_given_up_by_nobody_who_waits, 1),
 		RIG_TEST(end_of_a_channel_is_dropped_once, 1),

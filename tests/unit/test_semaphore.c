@@ -266,6 +266,7 @@ wait_is_for_one_amount_at_a_time(void **state)
 	weir_rwlock_read_unlock(&lock);
 	weir_rwlock_read_unlock(&lock);
 	assert_int_equal(weir_rwlock_try_write(&lock), 0);
+	weir_rwlock_write_unlock(&lock);
 	weir_rwlock_fini(&lock);
 }
 

@@ -1161,6 +1161,17 @@ bad_interval_is_refused(void **state)
 			 -EINVAL);
 }
 
+static void
+interval_without_a_period_is_refused(void **state)
+{
+	const struct ticker_state s = { .ticks = &rig.log.polls };
+
+	assert_int_equal(
+		rig_join(weir_task_spawn(rig.rt, &ticker_ops, &s, NULL), NULL),
+		-EINVAL);
+	assert_int_equal(rig_get(&rig.log.polls), 0);
+}
+
 /* Sleeps for random times on whatever worker, and is aborted now and then. */
 #define STORM 300
 static void
@@ -1392,6 +1403,7 @@ main(void)
 		RIG_TESTS(tick_that_was_given_up_is_still_the_next),
 		RIG_TESTS(tick_beyond_the_end_of_time_never_comes),
 		RIG_TEST(bad_interval_is_refused, 1),
+		RIG_TEST(interval_without_a_period_is_refused, 1),
 		RIG_TESTS(storm_of_sleeps_and_aborts),
 		RIG_TEST(timers_follow_a_worker_that_retires, 2),
 		RIG_TESTS(sleeping_workers_wake_for_timers),
