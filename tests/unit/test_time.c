@@ -1172,6 +1172,89 @@ interval_without_a_period_is_refused(void **state)
 	assert_int_equal(rig_get(&rig.log.polls), 0);
 }
 
+#define RATE 3u
+#define RATE_BURST 10u
+
+/* Permits as the guide has them: each tick some, and no more than a burst at a time. */
+struct filler_state {
+	struct weir_interval interval;
+	struct weir_semaphore *rate;
+	struct atomic_u32 *ticks;
+};
+
+static int
+filler_poll(struct weir_context *ctx, void *state)
+{
+	struct filler_state *s = state;
+	uint32_t room;
+	int rc;
+
+	while ((rc = weir_interval_tick(ctx, &s->interval)) == 0) {
+		room = RATE_BURST - weir_semaphore_available(s->rate);
+		weir_semaphore_release(s->rate, RTE_MIN(room, RATE));
+		rig_add(s->ticks, 1);
+	}
+	return rc;
+}
+
+static void
+filler_drop(void *state)
+{
+	weir_interval_cancel(&((struct filler_state *)state)->interval);
+}
+
+static const struct weir_task_ops filler_ops = {
+	.name = "filler",
+	.state_size = sizeof(struct filler_state),
+	.poll = filler_poll,
+	.drop = filler_drop,
+};
+
+/* Takes what there is; how much that was. */
+static unsigned int
+take_all(struct weir_semaphore *rate)
+{
+	unsigned int n = 0;
+
+	while (weir_semaphore_try_acquire(rate, 1) == 0)
+		n++;
+	return n;
+}
+
+static void
+rate_is_filled_up_to_a_burst(void **state)
+{
+	struct atomic_u32 ticks = { 0 };
+	struct weir_semaphore rate;
+	struct filler_state s = { .rate = &rate, .ticks = &ticks };
+	struct weir_join *join;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	assert_int_equal(weir_semaphore_init(&rate, RATE_BURST), 0);
+	assert_int_equal(weir_interval_init(&s.interval, MS, WEIR_MISSED_BURST),
+			 0);
+	join = weir_task_spawn(rig.rt, &filler_ops, &s, NULL);
+	/* The first tick comes at once. */
+	rig_wait_until(rig_get(&ticks) == 1);
+	assert_int_equal(take_all(&rate), RATE_BURST);
+	for (i = 2; i < 5; i++) {
+		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+		rig_wait_until(rig_get(&ticks) == i);
+		assert_int_equal(take_all(&rate), RATE);
+	}
+	/* Ticks that were missed are made up for. */
+	assert_int_equal(weir_clock_advance(rig.rt, 2 * MS), 0);
+	rig_wait_until(rig_get(&ticks) == 6);
+	assert_int_equal(take_all(&rate), 2 * RATE);
+	assert_int_equal(weir_clock_advance(rig.rt, 100 * MS), 0);
+	rig_wait_until(rig_get(&ticks) == 106);
+	assert_int_equal(take_all(&rate), RATE_BURST);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	weir_semaphore_fini(&rate);
+}
+
 /* Sleeps for random times on whatever worker, and is aborted now and then. */
 #define STORM 300
 static void
@@ -1404,6 +1487,7 @@ main(void)
 		RIG_TESTS(tick_beyond_the_end_of_time_never_comes),
 		RIG_TEST(bad_interval_is_refused, 1),
 		RIG_TEST(interval_without_a_period_is_refused, 1),
+		RIG_TESTS(rate_is_filled_up_to_a_burst),
 		RIG_TESTS(storm_of_sleeps_and_aborts),
 		RIG_TEST(timers_follow_a_worker_that_retires, 2),
 		RIG_TESTS(sleeping_workers_wake_for_timers),
