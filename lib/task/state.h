@@ -311,6 +311,16 @@ enum state_wake {
 	STATE_WAKE_FREE,     /* by value only: it was the last ref */
 };
 
+/* T5, as it is broken by who has a waker or the like. */
+#define REF_RULE "task: a waker or an abort handle is used up once"
+
+/* Are there so many references beside that of the join handle? */
+static inline bool
+state_has_refs(uint64_t word, unsigned int n)
+{
+	return state_refs(word) >= n + !!(word & STATE_JOIN_INTEREST);
+}
+
 /* Uses the caller's ref up, or makes it the notification's. */
 static inline enum state_wake
 state_wake_by_value(struct task_state *s)
@@ -319,9 +329,9 @@ state_wake_by_value(struct task_state *s)
 	enum state_wake next;
 
 	do {
+		WEIR_ASSERT(state_has_refs(old, 1), REF_RULE);
 		if (old & STATE_RUNNING) {
 			/* The thread that runs it queues it afterwards. */
-			WEIR_ASSERT(state_refs(old) > 0, "T5");
 			to = (old | STATE_NOTIFIED) - STATE_REF_ONE;
 			WEIR_ASSERT(!state_is_free(to), "T6");
 			next = STATE_WAKE_NOTHING;
@@ -346,6 +356,7 @@ state_wake_by_ref(struct task_state *s)
 	enum state_wake next;
 
 	do {
+		WEIR_ASSERT(state_has_refs(old, 1), REF_RULE);
 		if (old & STATE_COMPLETE)
 			return STATE_WAKE_NOTHING;
 		/*
@@ -544,7 +555,7 @@ state_ref_dec(struct task_state *s, unsigned int n)
 	uint64_t old =
 		atomic_u64_fetch_sub(&s->word, n * STATE_REF_ONE, ACQ_REL);
 
-	WEIR_ASSERT(state_refs(old) >= n, "T5");
+	WEIR_ASSERT(state_has_refs(old, n), REF_RULE);
 	return state_is_free(old - n * STATE_REF_ONE);
 }
 

@@ -643,6 +643,34 @@ outcome_is_taken_once(void **state)
 		"join: a handle is gone when it has given its outcome");
 }
 
+/* The join handle keeps the task, and its reference is nobody else's. */
+static void
+waker_is_used_up_once(void **state)
+{
+	const char *const rule =
+		"task: a waker or an abort handle is used up once";
+	struct weir_join *join;
+	struct weir_waker *waker;
+	struct weir_abort *abort;
+
+	skip_without_asserts();
+	join = rig_spawn(rig.rt, &rig_wait_ops, &rig.told);
+	waker = rig_take_waker(&rig.waker);
+	rig_wait_until(
+		!(state_load(&((struct task *)join)->state) & STATE_RUNNING));
+	abort = weir_join_abort_handle(join);
+	weir_waker_drop(waker);
+	assert_null(rule_broken_by(weir_abort_drop(abort)));
+	assert_string_equal(rule_broken_by(weir_waker_wake(waker)), rule);
+	/* These have taken it by then. */
+	assert_string_equal(rule_broken_by(weir_waker_drop(waker)), rule);
+	state_ref_inc(&((struct task *)join)->state);
+	assert_string_equal(rule_broken_by(weir_abort_drop(abort)), rule);
+	state_ref_inc(&((struct task *)join)->state);
+	weir_join_abort(join);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+}
+
 /* Where another task is in the midst of a call, or seems to be. */
 static void
 transmit_queue_has_one_task(void **state)
@@ -686,6 +714,7 @@ main(void)
 		RIG_TEST(end_of_a_channel_is_dropped_once, 1),
 		RIG_TEST(wait_that_fails_has_an_error, 1),
 		RIG_TEST(outcome_is_taken_once, 1),
+		RIG_TEST(waker_is_used_up_once, 1),
 		RIG_TEST(transmit_queue_has_one_task, 1),
 		RIG_TEST(set_of_fds_is_freed_after_them, 2),
 		RIG_TEST(runtime_with_workers_is_created_on_the_main_lcore, 2),

@@ -259,7 +259,7 @@ wake_by_value_uses_the_reference_up(void **state)
 		  N | O | J | W | REFS(2) },
 		/* Notified already. */
 		{ N | J | REFS(4), STATE_WAKE_NOTHING, N | J | REFS(3) },
-		{ N | REFS(1), STATE_WAKE_FREE, N | REFS(0) },
+		{ N | REFS(2), STATE_WAKE_NOTHING, N | REFS(1) },
 		/* Ended. */
 		{ C | J | REFS(2), STATE_WAKE_NOTHING, C | J | REFS(1) },
 		{ C | REFS(1), STATE_WAKE_FREE, C | REFS(0) },
@@ -276,7 +276,7 @@ wake_by_ref_takes_a_reference_only_to_schedule(void **state)
 		{ J | REFS(3), STATE_WAKE_SCHEDULE, N | J | REFS(4) },
 		{ REFS(1), STATE_WAKE_SCHEDULE, N | REFS(2) },
 		{ X | REFS(1), STATE_WAKE_SCHEDULE, X | N | REFS(2) },
-		{ T | O | REFS(0), STATE_WAKE_NOTHING, N | O | REFS(1) },
+		{ T | O | REFS(1), STATE_WAKE_NOTHING, N | O | REFS(2) },
 		{ T | O | J | REFS(2), STATE_WAKE_NOTHING,
 		  N | O | J | REFS(3) },
 		{ R | J | REFS(4), STATE_WAKE_NOTHING, R | N | J | REFS(4) },
@@ -493,6 +493,9 @@ check_every(uint64_t before, unsigned int call)
 
 	/* But for shutdown and a worker that watches, who calls has a reference. */
 	if (refs == 0 && (call < 3 || call > 5 || !(before & O)))
+		return;
+	/* A waker's is its own. */
+	if (call < 2 && !state_has_refs(before, 1))
 		return;
 	switch (call) {
 	case 0:
