@@ -494,7 +494,14 @@ stop(struct model *m, bool pends)
 	}
 }
 
-/* By its handle. */
+static bool
+wake_once(struct task *t)
+{
+	state_ref_inc(&t->state);
+	return state_wake_by_value(&t->state) == STATE_WAKE_SCHEDULE;
+}
+
+/* By its handle, of which a waker is cloned. */
 static void
 wake(struct model *m, bool aborts)
 {
@@ -502,9 +509,7 @@ wake(struct model *m, bool aborts)
 
 	if (!m->handle || m->spawner)
 		return;
-	scheduled =
-		aborts ? state_to_cancelled(&m->t->state) :
-			 state_wake_by_ref(&m->t->state) == STATE_WAKE_SCHEDULE;
+	scheduled = aborts ? state_to_cancelled(&m->t->state) : wake_once(m->t);
 	fuzz_check(!scheduled || (is_live(m) && !m->runs && !m->queued));
 	m->queued |= scheduled;
 	m->cancelled |= aborts;

@@ -394,7 +394,7 @@ MODEL(task_gone, "a waker outlives the task and its home", 2, 2)
 	join = spawn_reader(2);
 	model_thread("waker", write_and_wake, waker_of(join));
 	write_mail(0);
-	weir_waker_wake_by_ref((struct weir_waker *)join);
+	weir_waker_wake(waker_of(join));
 	weir_join_detach(join);
 	scheduler_end();
 	model_check(drops == 1 && ends == 1);
