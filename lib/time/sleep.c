@@ -82,7 +82,13 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 	cycles = weir__clock_cycles(ts->clock, deadline);
 	due = clock_tick_up(ts->clock, cycles);
 	if (!timer_idle(t)) {
-		if (t->wheel.due == due && weir__timer_watch(t, ctx))
+		/*
+		 * What is put off stays in for its earlier time, when the task is asked
+		 * again: until then nothing in the wheel is touched, whose other timers
+		 * lie far apart, however often it is put off. Tokio's `Sleep::reset()`
+		 * does so, too.
+		 */
+		if (t->wheel.due <= due && weir__timer_watch(t, ctx))
 			return WEIR_PENDING;
 		forget(t);
 	}

@@ -79,7 +79,9 @@ struct weir_sleep {
  * @param deadline  In nanoseconds of the runtime's clock; one in the past ends
  *                  at once, or when the worker next looks at the clock if it has
  *                  passed since it last did. WEIR_TIME_NEVER does not end.
- *                  Another deadline than in the call before replaces that.
+ *                  Another deadline than in the call before replaces that; of a
+ *                  later one the task may be asked once more at the earlier time.
+ *                  So a deadline is put off at little cost, however often.
  * @return 0 when the time has come; WEIR_PENDING: the task will be woken.
  *
  * The task that ctx belongs to. Spends a unit of budget.

@@ -450,6 +450,11 @@ timer_poll(struct weir_context *ctx, struct sim_task *t)
 		if (t->until == 0)
 			t->until = weir_clock_now(rt) + 1 + any_ns();
 		rc = wait_until(ctx, t);
+		/* Later than it was, or sooner. */
+		if (rc == WEIR_PENDING && one_in(4)) {
+			t->until = weir_clock_now(rt) + 1 + any_ns();
+			rc = wait_until(ctx, t);
+		}
 		if (rc < 0)
 			return rc;
 		if (weir_clock_now(rt) < t->until)

@@ -473,6 +473,53 @@ one_sleep_serves_for_waits_of_both_kinds(void **state)
 	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
+/* The first turn puts a deadline off, twice; each asks for the last one. */
+static int
+put_off_poll(struct weir_context *ctx, void *state)
+{
+	struct mixed_state *s = state;
+	const uint64_t last = s->begin + 3 * MS;
+	unsigned int i;
+
+	for (i = 1; s->step == 0 && i < 3; i++)
+		if (weir_sleep_until(ctx, &s->sleep, s->begin + i * MS) !=
+		    WEIR_PENDING)
+			return -EBADE;
+	s->step++;
+	rig_add(s->polls, 1);
+	return weir_timeout_until(ctx, &s->sleep, last, WEIR_PENDING);
+}
+
+static void
+deadline_put_off_is_asked_for_at_its_first_time(void **state)
+{
+	const struct weir_task_ops ops = {
+		.name = "put off",
+		.state_size = sizeof(struct mixed_state),
+		.poll = put_off_poll,
+		.drop = mixed_drop,
+	};
+	struct mixed_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+	unsigned int i;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.begin = weir_clock_now(rig.rt);
+	join = weir_task_spawn(rig.rt, &ops, &s, NULL);
+	assert_non_null(join);
+	for (i = 1; i <= 2; i++) {
+		rig_wait_until(rig_get(&rig.log.polls) == i);
+		/* In its turn it is in none for a moment. */
+		rig_wait_until(rig_timers(rig.rt) == 1);
+		assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	}
+	/* From then on it is in for its own time. */
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+	assert_int_equal(rig_get(&rig.log.polls), 3);
+	assert_int_equal(rig_timers(rig.rt), 0);
+}
+
 /* A sleep that one task begins and another goes on with. */
 struct shared_state {
 	struct weir_sleep *sleep;
@@ -1463,6 +1510,7 @@ main(void)
 			time_that_passes_while_the_task_is_busy_is_over_with_the_next_poll),
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
 		RIG_TESTS(one_sleep_serves_for_waits_of_both_kinds),
+		RIG_TESTS(deadline_put_off_is_asked_for_at_its_first_time),
 		RIG_TESTS(who_goes_on_with_a_sleep_is_woken),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
