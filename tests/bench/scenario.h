@@ -37,8 +37,8 @@ struct scenario {
 
 extern const struct scenario spawn_local, spawn_remote, spawn_join,
 	chained_spawn, yield_many, ping_pong_oneshot, ping_pong_chan,
-	cross_wake, fan_out_steal, mpsc, timers, memory, grow_tasks,
-	grow_sources, grow_threads;
+	cross_wake, fan_out_steal, mpsc, timers, timer_reset, memory,
+	grow_tasks, grow_sources, grow_threads;
 
 /* How many of what the scenario is about. */
 extern unsigned int size;

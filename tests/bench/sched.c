@@ -28,8 +28,9 @@ static const struct scenario *const scenarios[] = {
 	&spawn_local,	 &spawn_remote, &spawn_join,
 	&chained_spawn,	 &yield_many,	&ping_pong_oneshot,
 	&ping_pong_chan, &cross_wake,	&fan_out_steal,
-	&mpsc,		 &timers,	&memory,
-	&grow_tasks,	 &grow_sources, &grow_threads,
+	&mpsc,		 &timers,	&timer_reset,
+	&memory,	 &grow_tasks,	&grow_sources,
+	&grow_threads,
 };
 
 /* Rounds for so long, and one at least. Returns how many. */

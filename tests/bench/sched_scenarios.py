@@ -55,7 +55,8 @@ def command(setup, program, scenario, workers):
         return [WEIR, *eal_arguments(setup, workers), "--", scenario,
                 str(workers)]
     if program in OF_DPDK:
-        return [f"{PEERS}/{program}", *eal_arguments(setup, workers)]
+        return [f"{PEERS}/{program}", *eal_arguments(setup, workers), "--",
+                scenario]
     # malloc would cost them more than their schedulers do.
     preload = (["env", f"LD_PRELOAD={JEMALLOC}"] if program in OF_RUST else [])
     cpus = cpus_of_peer(setup, scenario, workers)
@@ -103,13 +104,13 @@ def peers(*names):
 
 
 def scenarios(name, about, unit, beside, higher_is_better=False, limit=None,
-              more=()):
+              more=(), group=None):
     """One for each number of workers; beside: {workers: [peer, ...]}."""
     return {f"{name}_{workers}": Scenario(
         about=about, workers=workers, unit=unit,
         higher_is_better=higher_is_better,
         measure=functools.partial(measure, name, workers), peers=those,
-        limit=limit, more=more) for workers, those in beside.items()}
+        limit=limit, more=more, group=group) for workers, those in beside.items()}
 
 
 SCENARIOS = {
@@ -152,6 +153,10 @@ SCENARIOS = {
                      *peers("tokio", "smol", "go", FLOOR)],
                  2: peers("tokio", "smol", "go")},
                 more=(Figure("us p50", None), Figure("us p99", 10))),
+    **scenarios("timer_reset", "100,000 deadlines, each of which is put off "
+                "again and again", "ns/reset",
+                {1: peers("rte_timer", "tokio", "smol", "go", FLOOR)},
+                group="timer_reset"),
     **scenarios("memory", "a million tasks that wait", "B/task",
                 {2: peers("tokio", "smol", "go", FLOOR)}, limit=128),
 }

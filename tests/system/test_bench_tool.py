@@ -291,6 +291,9 @@ def peers_with_one_worker_have_the_cpu_of_weirs():
             ("tbb", "spawn_remote", 1, "3,5")):
         argv = sched_scenarios.command(setup, program, scenario, workers)
         equal(argv[:3], ["taskset", "-c", cpus])
+    for scenario in ("timers", "timer_reset"):
+        argv = sched_scenarios.command(setup, "rte_timer", scenario, 1)
+        equal(argv[-2:], ["--", scenario])
 
 
 def memory_is_measured_on_pages_that_are_counted():

@@ -37,6 +37,7 @@
 #define PARTNERS 1000u
 #define TRIPS 100u
 #define TIMERS 100000u
+#define SLEEP_WORDS 6u
 #define LEAST_NS UINT64_C(100000000)
 #define RANGE_NS UINT64_C(900000000)
 #define WAITERS 1000000u
@@ -402,6 +403,22 @@ timers(void)
 	       (double)late[TIMERS / 100 * 99] / rate / 1e3);
 }
 
+/* A look at the clock, and a note where the deadline lies: nobody looks for it. */
+static double
+timer_reset(void)
+{
+	static atomic_uint_fast64_t deadlines[TIMERS][SLEEP_WORDS];
+	uint64_t x = SEED;
+	unsigned int i;
+
+	for (i = 0; i < TIMERS; i++) {
+		x = spin(x, 1);
+		atomic_store_explicit(deadlines[x % TIMERS], cycles() + x,
+				      memory_order_relaxed);
+	}
+	return TIMERS;
+}
+
 static double
 rss_now(void)
 {
@@ -666,6 +683,7 @@ static const struct {
 	{ "ping_pong_oneshot", ping_pong_oneshot },
 	{ "ping_pong_chan", ping_pong_chan },
 	{ "cross_wake", cross_wake },
+	{ "timer_reset", timer_reset },
 };
 
 static double

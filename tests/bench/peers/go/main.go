@@ -173,6 +173,25 @@ func timers(int) []float64 {
 	return []float64{cpu, late[n/2], late[n/100*99]}
 }
 
+func timerReset(int) []float64 {
+	const n, idle = 100000, 30 * time.Second
+	timers := make([]*time.Timer, n)
+	for i := range timers {
+		timers[i] = time.NewTimer(idle)
+	}
+	x := uint64(88172645463325252)
+	begin := time.Now()
+	for i := 0; i < n; i++ {
+		x = spin(x, 1)
+		timers[x%n].Reset(idle)
+	}
+	took := nsEach(begin, n)
+	for _, timer := range timers {
+		timer.Stop()
+	}
+	return took
+}
+
 func rss() float64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -219,6 +238,7 @@ func main() {
 		"mpsc":          mpsc,
 		"fan_out_steal": fanOutSteal,
 		"timers":        timers,
+		"timer_reset":   timerReset,
 		"memory":        memory,
 	}
 	if len(os.Args) != 3 || scenarios[os.Args[1]] == nil {

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use smol::channel::{bounded, Sender};
-use smol::future::yield_now;
+use smol::future::{poll_once, yield_now};
 use smol::{block_on, Executor, Timer};
 
 use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Countdown, Lateness};
@@ -205,6 +205,25 @@ fn timers(_workers: usize) -> Vec<f64> {
     late.figures(cpu)
 }
 
+fn timer_reset(_workers: usize) -> Vec<f64> {
+    const TIMERS: usize = 100_000;
+    const IDLE: Duration = Duration::from_secs(30);
+    drive(async {
+        let mut timers: Vec<_> = (0..TIMERS).map(|_| Timer::after(IDLE)).collect();
+        // Polled once, so that it is among the reactor's.
+        for timer in &mut timers {
+            assert!(poll_once(timer).await.is_none());
+        }
+        let mut x = 88172645463325252;
+        let begin = Instant::now();
+        for _ in 0..TIMERS {
+            x = spin(x, 1);
+            timers[x as usize % TIMERS].set_after(IDLE);
+        }
+        ns_each(begin, TIMERS)
+    })
+}
+
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps its waker and waits for ever.
@@ -238,7 +257,7 @@ type Round = fn(usize) -> Vec<f64>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let scenarios: [(&str, Round); 10] = [
+    let scenarios: [(&str, Round); 11] = [
         ("spawn_local", spawn_local),
         ("spawn_remote", spawn_remote),
         ("spawn_join", spawn_join),
@@ -248,6 +267,7 @@ fn main() {
         ("fan_out_steal", fan_out_steal),
         ("mpsc", mpsc_channel),
         ("timers", timers),
+        ("timer_reset", timer_reset),
         ("memory", memory),
     ];
     let round = scenarios.iter().find(|s| s.0 == arguments[1]).unwrap().1;

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc::channel, oneshot, Notify};
-use tokio::task::yield_now;
-use tokio::time::sleep_until;
+use tokio::task::{unconstrained, yield_now};
+use tokio::time::{self, sleep_until, Sleep};
 
 use common::{cost_of_spin, cpu_ns, keep, ns_each, rss, spin, Countdown, Lateness};
 
@@ -254,6 +254,37 @@ fn timers(rt: &Runtime, _workers: usize) -> Vec<f64> {
     late.figures(cpu)
 }
 
+/// Polls each sleep once, so that it is in the wheel.
+struct Begin<'a>(&'a mut [Pin<Box<Sleep>>]);
+
+impl Future for Begin<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        for sleep in self.0.iter_mut() {
+            assert!(sleep.as_mut().poll(cx).is_pending());
+        }
+        Poll::Ready(())
+    }
+}
+
+fn timer_reset(rt: &Runtime, _workers: usize) -> Vec<f64> {
+    const TIMERS: usize = 100_000;
+    const IDLE: Duration = Duration::from_secs(30);
+    drive(rt, async {
+        let mut sleeps: Vec<_> = (0..TIMERS).map(|_| Box::pin(time::sleep(IDLE))).collect();
+        unconstrained(Begin(&mut sleeps)).await;
+        let mut x = 88172645463325252;
+        let begin = Instant::now();
+        for _ in 0..TIMERS {
+            x = spin(x, 1);
+            let deadline = time::Instant::now() + IDLE;
+            sleeps[x as usize % TIMERS].as_mut().reset(deadline);
+        }
+        ns_each(begin, TIMERS)
+    })
+}
+
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps its waker and waits for ever.
@@ -287,7 +318,7 @@ type Round = fn(&Runtime, usize) -> Vec<f64>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let scenarios: [(&str, Round); 12] = [
+    let scenarios: [(&str, Round); 13] = [
         ("spawn_local", spawn_local),
         ("spawn_remote", spawn_remote),
         ("spawn_join", spawn_join),
@@ -299,6 +330,7 @@ fn main() {
         ("fan_out_steal", fan_out_steal),
         ("mpsc", mpsc_channel),
         ("timers", timers),
+        ("timer_reset", timer_reset),
         ("memory", memory),
     ];
     let round = scenarios.iter().find(|s| s.0 == arguments[1]).unwrap().1;
