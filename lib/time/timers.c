@@ -17,6 +17,9 @@
  *    before it waits is late for none.
  * T4 Who fires wakes TIMERS_MOST at once: it has sources to poll, and what it has woken
  *    to run. Of more that are due, `due` says so.
+ * T5 A task that finds its timer in, and then itself to be the waiter, will be woken for
+ *    it: whoever takes the waiter out wakes it next, and the turn that this leads to
+ *    finds neither.
  */
 
 #include "time/timers.h"
@@ -45,13 +48,19 @@ tell_due(struct timers *ts)
 	atomic_u64_store(&ts->due, next, RELAXED);
 }
 
+static struct weir_waker *
+waiter_of(const struct timer *t)
+{
+	return atomic_ptr_load(&t->waiter, RELAXED);
+}
+
 /* T2. With the lock. */
 static struct weir_waker *
 release(struct timer *t)
 {
-	struct weir_waker *w = t->waiter;
+	struct weir_waker *w = waiter_of(t);
 
-	t->waiter = NULL;
+	atomic_ptr_store(&t->waiter, NULL, RELAXED);
 	/* [timer:A1] our last touch. */
 	atomic_ptr_store(&t->in, NULL, RELEASE);
 	return w;
@@ -75,7 +84,7 @@ note_next(struct timers *ts)
 	if (due == NULL)
 		return;
 	t = container_of(due, const struct timer, wheel);
-	next[0] = t->waiter;
+	next[0] = waiter_of(t);
 	next[1] = t + 1; /* in the task's state */
 	next[2] = weir__wheel_peek_down(&ts->wheel);
 	for (i = 0; i < TIMERS_NEXT; i++)
@@ -119,7 +128,7 @@ void
 weir__timer_arm(struct timers *ts, struct timer *t, uint64_t now, uint64_t due,
 		struct weir_waker *waiter)
 {
-	t->waiter = waiter;
+	atomic_ptr_store(&t->waiter, waiter, RELAXED);
 	lock_acquire(&ts->lock);
 	wheel_catch_up(&ts->wheel, now);
 	weir__wheel_insert(&ts->wheel, &t->wheel, due);
@@ -148,15 +157,17 @@ lock_of(struct timer *t)
 bool
 weir__timer_watch(struct timer *t, struct weir_context *ctx)
 {
-	struct timers *ts = lock_of(t);
-	struct weir_waker *old = NULL;
+	struct weir_waker *old;
+	struct timers *ts;
 
+	/* T5 */
+	if (likely(weir__waker_same(waiter_of(t), context_task(ctx))))
+		return true;
+	ts = lock_of(t);
 	if (ts == NULL)
 		return false;
-	if (!weir__waker_same(t->waiter, context_task(ctx))) {
-		old = t->waiter;
-		t->waiter = context_waker(ctx);
-	}
+	old = waiter_of(t);
+	atomic_ptr_store(&t->waiter, context_waker(ctx), RELAXED);
 	lock_release(&ts->lock);
 	weir_waker_drop(old);
 	return true;

@@ -44,7 +44,8 @@ struct timer {
 	struct wheel_timer wheel;
 	/* The struct timers that it is in; NULL: it has been taken out. */
 	struct atomic_ptr in;
-	struct weir_waker *waiter; /* likewise */
+	/* Changed under the lock; its task may look without (T5 in timers.c). */
+	struct atomic_ptr waiter;
 	bool begun; /* by weir_sleep(), for the tick in `wheel`; the waiting task's */
 };
 
