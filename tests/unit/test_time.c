@@ -520,6 +520,85 @@ deadline_put_off_is_asked_for_at_its_first_time(void **state)
 	assert_int_equal(rig_timers(rig.rt), 0);
 }
 
+/* Ends when it has been idle for an hour, as the guide has it. */
+struct flow_state {
+	struct atomic_u32 *polls;
+	struct weir_receiver *rx;
+	struct weir_wait wait;
+	struct weir_sleep sleep;
+	uint64_t idle_at;
+};
+
+static int
+flow_poll(struct weir_context *ctx, void *state)
+{
+	struct weir_runtime *rt = weir_context_runtime(ctx);
+	struct flow_state *s = state;
+	uint64_t values[4];
+	int n;
+
+	do {
+		n = weir_recv_burst(ctx, s->rx, values, 4, &s->wait);
+		if (n > 0)
+			s->idle_at = weir_clock_now(rt) + HOUR;
+		else if (n == WEIR_PENDING)
+			n = weir_timeout_until(ctx, &s->sleep, s->idle_at, n);
+	} while (n > 0);
+	rig_add(s->polls, 1);
+	return n;
+}
+
+static void
+flow_drop(void *state)
+{
+	struct flow_state *s = state;
+
+	weir_sleep_cancel(&s->sleep);
+	weir_wait_cancel(&s->wait);
+	weir_receiver_drop(s->rx);
+}
+
+static const struct weir_task_ops flow_ops = {
+	.name = "flow",
+	.state_size = sizeof(struct flow_state),
+	.poll = flow_poll,
+	.drop = flow_drop,
+};
+
+/* Behind its n-th turn, in which it waited, half an hour passes. */
+static void
+idle_behind_turn(unsigned int n)
+{
+	rig_wait_until(rig_get(&rig.log.polls) >= n);
+	assert_int_equal(rig_timers(rig.rt), 1);
+	assert_int_equal(weir_clock_advance(rig.rt, HOUR / 2), 0);
+}
+
+static void
+flow_ends_when_nothing_has_come_for_long(void **state)
+{
+	struct flow_state s = { .polls = &rig.log.polls };
+	struct weir_join *join;
+	struct weir_sender *tx;
+	uint64_t value = 1;
+
+	assert_int_equal(weir_clock_pause(rig.rt), 0);
+	s.idle_at = weir_clock_now(rig.rt) + HOUR;
+	assert_int_equal(
+		weir_channel_create(4, sizeof(value), NULL, &tx, &s.rx), 0);
+	join = weir_task_spawn(rig.rt, &flow_ops, &s, NULL);
+	assert_non_null(join);
+	idle_behind_turn(1);
+	assert_int_equal(weir_try_send(tx, &value), 0);
+	idle_behind_turn(2);
+	/* It has been asked for the deadline that was put off. */
+	idle_behind_turn(3);
+	assert_int_equal(rig_join(join, NULL), -ETIMEDOUT);
+	assert_int_equal(rig_get(&rig.log.polls), 4);
+	assert_int_equal(weir_try_send(tx, &value), -EPIPE);
+	weir_sender_drop(tx);
+}
+
 /* A sleep that one task begins and another goes on with. */
 struct shared_state {
 	struct weir_sleep *sleep;
@@ -1511,6 +1590,7 @@ main(void)
 		RIG_TESTS(cancelled_time_can_be_waited_for_again),
 		RIG_TESTS(one_sleep_serves_for_waits_of_both_kinds),
 		RIG_TESTS(deadline_put_off_is_asked_for_at_its_first_time),
+		RIG_TESTS(flow_ends_when_nothing_has_come_for_long),
 		RIG_TESTS(who_goes_on_with_a_sleep_is_woken),
 		RIG_TESTS(time_that_never_comes_can_be_aborted),
 		RIG_TESTS(shutdown_ends_sleeps),
