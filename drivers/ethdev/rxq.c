@@ -16,7 +16,8 @@
  * X4 A poll asks for as many as any PMD gives some of. A task may ask for fewer; if
  *    it gets none for that, a poll does.
  * X5 Once it is finished only polls ask the PMD, and the first that finds none ends it,
- *    or that would ask for more than it was to give. So it ends, however fast they come.
+ *    or that would ask for more than it was to give. So it ends, however fast they come,
+ *    and no poll behind that, for a place that is still taken, asks again.
  *
  * While the home worker sleeps, the queue's interrupt is enabled and its fd is
  * in the worker's epoll set, and at no other time. Adding the fd each time, and
@@ -68,7 +69,7 @@ ask_for_the_last(struct weir_rxq *rxq)
 {
 	uint16_t n = rxq->left > 0 ? ask(rxq, rxq->left) : 0;
 
-	rxq->left -= RTE_MIN(rxq->left, (uint32_t)n);
+	rxq->left -= n > 0 ? RTE_MIN(rxq->left, (uint32_t)n) : rxq->left;
 	return n;
 }
 

@@ -487,6 +487,54 @@ who_waits_for_a_queue_that_is_finished_is_told(void **state)
 	}
 }
 
+struct finisher {
+	struct weir_rxq *rxq;
+	struct rig_door *door;
+};
+
+/* Ends the queue, and is told of it, before its worker's next poll. */
+static int
+finisher_poll(struct weir_context *ctx, void *state)
+{
+	struct finisher *f = state;
+	struct rte_mbuf *pkts[32];
+	int rc;
+
+	weir_rxq_finish(f->rxq, ECANCELED, UINT32_MAX);
+	rc = weir_rxq_recv(ctx, f->rxq, pkts, RTE_DIM(pkts));
+	rig_stay_at(f->door);
+	return rc;
+}
+
+/* X5, while the place of one that waited is taken. */
+static void
+poll_behind_the_end_takes_no_packets(void **state)
+{
+	static const struct weir_task_ops ops = {
+		.name = "finisher",
+		.state_size = sizeof(struct finisher),
+		.poll = finisher_poll,
+	};
+	struct rig_door end = { 0 };
+	struct finisher f = { .rxq = open_rxq(32), .door = &end };
+	struct weir_source *source = weir_rxq_source(f.rxq);
+	struct weir_source_stats before, stats;
+	struct weir_join *join;
+
+	have_polled(f.rxq);
+	join = weir_task_spawn(rig.rt, &ops, &f, NULL);
+	assert_non_null(join);
+	rig_wait_until(rig_get(&end.in));
+	arrive(0, 0, 20);
+	weir_source_stats_get(source, &before);
+	rig_set(&end.open, 1);
+	assert_int_equal(rig_join(join, NULL), -ECANCELED);
+	rig_wait_until((weir_source_stats_get(source, &stats),
+			stats.polls > before.polls));
+	weir_rxq_free(f.rxq);
+	assert_int_equal(rte_ring_count(rings[0]), 20);
+}
+
 static void
 port_that_goes_ends_a_queue_that_is_finished(void **state)
 {
@@ -945,6 +993,8 @@ main(void)
 		PORTS_TESTS(
 			queue_that_is_finished_gives_no_more_than_asked_for),
 		PORTS_TESTS(who_waits_for_a_queue_that_is_finished_is_told),
+		/* Others would see to the queue of a worker that stays. */
+		PORTS_TEST(poll_behind_the_end_takes_no_packets, 1),
 		PORTS_TESTS(port_that_goes_ends_a_queue_that_is_finished),
 		PORTS_TESTS(shutdown_ends_a_receiver),
 		PORTS_TESTS(forwarding_keeps_order_and_loses_nothing),
