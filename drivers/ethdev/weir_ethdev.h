@@ -189,6 +189,9 @@ struct weir_forward {
 	uint64_t link_downs; /**< times that the link was lost */
 };
 
+/* To g++ it hides the struct's constructor. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 /**
  * Forwards from a receive queue to a transmit queue: a loop of weir_txq_ready(),
  * weir_rxq_recv(), f->change() and weir_txq_send(), for less than the calls would take.
@@ -206,6 +209,7 @@ struct weir_forward {
  */
 WEIR_API int
 weir_forward(struct weir_context *ctx, struct weir_forward *f);
+#pragma GCC diagnostic pop
 
 /** Snapshot of the counts. Any thread. */
 WEIR_API void

@@ -90,6 +90,9 @@ WEIR_API int
 weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
 		 uint64_t deadline);
 
+/* To g++ it hides the struct's constructor. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 /**
  * Waits for some time from the first call on; the calls after it, until one
  * returns 0, go on with the same wait.
@@ -98,6 +101,7 @@ weir_sleep_until(struct weir_context *ctx, struct weir_sleep *sleep,
  */
 WEIR_API int
 weir_sleep(struct weir_context *ctx, struct weir_sleep *sleep, uint64_t ns);
+#pragma GCC diagnostic pop
 
 /** Ends a wait, if there is one. The task, its drop included. */
 WEIR_API void

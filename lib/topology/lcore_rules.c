@@ -566,7 +566,8 @@ weir__rule_port_nodes(struct lcore_check *c)
 void
 weir__rule_port_caches(struct lcore_check *c)
 {
-	const struct weir_lcore_map_lcore *apart[2], *far_apart[2];
+	/* With -O3 gcc does not see that it is set where it is read. */
+	const struct weir_lcore_map_lcore *apart[2] = { NULL }, *far_apart[2];
 	unsigned int port;
 
 	/* On other nodes they are in other caches as well. */

@@ -5,8 +5,10 @@ Usage: test_install.py WEIR_TESTPMD: the program in the build folder that is
 installed from.
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -166,6 +168,31 @@ def top_tool(installed):
           f"exit {done.returncode}: {done.stderr}")
 
 
+CONSUMER = """project('consumer', 'c', default_options: ['c_std=gnu11'])
+executable('hello', 'hello.c',
+	dependencies: dependency('libweir', fallback: 'weir'))
+"""
+
+
+def subproject(folder):
+    """A program that has the library so gets that alone."""
+    os.makedirs(os.path.join(folder, "subprojects"))
+    os.symlink(TOP, os.path.join(folder, "subprojects", "weir"))
+    shutil.copy(HELLO, folder)
+    with open(os.path.join(folder, "meson.build"), "w",
+              encoding="ascii") as text:
+        text.write(CONSUMER)
+    build = os.path.join(folder, "build")
+    env = dict(os.environ, PKG_CONFIG_PATH="")
+    run("meson", "setup", "--force-fallback-for=libweir", build, folder,
+        env=env)
+    targets = json.loads(run("meson", "introspect", "--targets", build))
+    names = {target["name"] for target in targets}
+    check(names == {"hello", "weir"}, f"it has {sorted(names)}")
+    tests = json.loads(run("meson", "introspect", "--tests", build))
+    check(tests == [], f"it has {len(tests)} tests")
+
+
 def pages(build):
     if not re.search("^doc:", run("ninja", "-C", build, "-t", "targets", "all"),
                      re.MULTILINE):
@@ -193,6 +220,8 @@ def main():
         tap.run("weir-testpmd and its manual", testpmd, installed)
         tap.run("weir-lcores and its manual", lcores_tool, installed)
         tap.run("weir-top and its manual", top_tool, installed)
+    with tempfile.TemporaryDirectory(prefix="weir-consumer-") as folder:
+        tap.run("a program has it as a subproject", subproject, folder)
     tap.run("pages of the documentation", pages, build)
     tap.finish()
 
