@@ -1312,12 +1312,14 @@ static int
 filler_poll(struct weir_context *ctx, void *state)
 {
 	struct filler_state *s = state;
-	uint32_t room;
+	uint32_t there;
 	int rc;
 
 	while ((rc = weir_interval_tick(ctx, &s->interval)) == 0) {
-		room = RATE_BURST - weir_semaphore_available(s->rate);
-		weir_semaphore_release(s->rate, RTE_MIN(room, RATE));
+		there = weir_semaphore_available(s->rate);
+		if (there < RATE_BURST)
+			weir_semaphore_release(
+				s->rate, RTE_MIN(RATE_BURST - there, RATE));
 		rig_add(s->ticks, 1);
 	}
 	return rc;
@@ -1376,6 +1378,11 @@ rate_is_filled_up_to_a_burst(void **state)
 	assert_int_equal(weir_clock_advance(rig.rt, 100 * MS), 0);
 	rig_wait_until(rig_get(&ticks) == 106);
 	assert_int_equal(take_all(&rate), RATE_BURST);
+	/* What is given back beyond a burst is there, and nothing comes to it. */
+	assert_int_equal(weir_semaphore_release(&rate, RATE_BURST + 1), 0);
+	assert_int_equal(weir_clock_advance(rig.rt, MS), 0);
+	rig_wait_until(rig_get(&ticks) == 107);
+	assert_int_equal(take_all(&rate), RATE_BURST + 1);
 	weir_join_abort(join);
 	assert_int_equal(rig_join(join, NULL), -ECANCELED);
 	weir_semaphore_fini(&rate);
