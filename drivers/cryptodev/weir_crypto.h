@@ -110,9 +110,9 @@ weir_crypto_job_free(struct weir_crypto_job *job);
  * @param n    1 to the job's max_ops.
  * @return How many of them succeeded, 0 to n: all are done, each with its status,
  * also those that the device refused, and are the caller's again; WEIR_PENDING;
- * -EINVAL for another n; -errno of a closed source, or of an alert: what was done
- * before is told first, the others stay with the job, and go on unless the source
- * is closed.
+ * -EINVAL for another n, and nothing was taken; -errno of a closed source, or of an
+ * alert: what was done before is told first, the others stay with the job, those of a
+ * first call too, and go on unless the source is closed.
  *
  * The task that ctx belongs to, one for each job: -EBUSY when another waits.
  */
